@@ -131,6 +131,12 @@ const COMMANDS: &[Command] = &[
         run: testkit::shell,
     },
     Command {
+        name: "rewinds",
+        arguments: "[--cases N] [--kills N] [--seed S]",
+        about: "random rewinds against a recorder of every byte, and rewinds that are killed: wholly made or not, nothing lost",
+        run: testkit::rewinds,
+    },
+    Command {
         name: "hidden",
         arguments: "[--calls N] [--seed S]",
         about: "calls in workspaces that differ only in denied files, through the door and over the wires: no answer differs",

@@ -1,4 +1,4 @@
-//! The commands that run the testkit's programs: `soundness`, `edits`, `crash`, `processes`, `fulldisk`, `readonly` and `clock` in
+//! The commands that run the testkit's programs: `soundness`, `edits`, `rewinds`, `crash`, `processes`, `fulldisk`, `readonly` and `clock` in
 //! release; `attacks`, `hidden` and `savings` against the `readproof` program; and the bench. Knows none of their options.
 
 use std::{env, path::Path, process::Command};
@@ -48,6 +48,11 @@ pub(crate) fn contended(root: &Path, arguments: &[String]) -> Result<(), Failure
 /// A shell session beside an agent.
 pub(crate) fn shell(root: &Path, arguments: &[String]) -> Result<(), Failure> {
     run(root, &["shell", "--"], "shell", arguments)
+}
+
+/// Random rewinds, and rewinds that are killed.
+pub(crate) fn rewinds(root: &Path, arguments: &[String]) -> Result<(), Failure> {
+    run(root, &["rewinds", "--"], "rewinds", arguments)
 }
 
 fn load(root: &Path, command: &str, arguments: &[String]) -> Result<(), Failure> {

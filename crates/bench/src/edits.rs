@@ -219,9 +219,11 @@ fn history() -> Result<(u64, u64), Broken> {
         raw += text.as_str().len() as u64;
         let after = Some(Sha(text.hash()));
         let path = "file.rs".to_owned();
-        let file = ChangedFile { path, before, after, from: None, removed: false, since: None, gaps: Gaps::default() };
+        let (gaps, mode) = (Gaps::default(), None);
+        let file = ChangedFile { path, before, after, from: None, removed: false, since: None, gaps, mode };
         let by = By { surface: "bench".to_owned(), ..By::default() };
-        let change = VersionChange { operation: "edit".into(), files: vec![file], by, at: now(), entry: None };
+        let (operation, files, at) = ("edit".into(), vec![file], now());
+        let change = VersionChange { operation, files, by, at, entry: None, event: None };
         let id = versions.changed(change)?;
         before = after;
         if version == VERSIONS / 2 {

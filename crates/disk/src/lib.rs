@@ -28,8 +28,9 @@ pub use policy::{
     PolicySources, PolicyWarning, Refusal, Rules, STANDARD_PATTERNS, Sensitive, Wall, can_raise_wall,
 };
 pub use replace::{
-    Applied, BesideError, Conflicting, DisplacedText, Expected, Leftover, Load, Moment, NOTE, Outcome, Present,
-    RecoverError, Recovered, ReplaceAllError, ReplaceError, Scratch, Step, Swept, is_in_git, is_in_store, is_ours,
+    Applied, BesideError, Conflicting, DisplacedText, Expected, Leftover, Load, Moment, NOTE, Obstacle, Outcome,
+    Present, RecoverError, Recovered, ReplaceAllError, ReplaceError, Scratch, Stands, Step, Swept, is_in_git,
+    is_in_store, is_ours,
 };
 pub use root::{Root, RootError, find_workspace, is_current_folder, is_program, is_same_file};
 pub use snapshot::{

@@ -12,6 +12,7 @@ mod scratch;
 mod several;
 pub(crate) mod temp;
 pub(crate) mod turn;
+mod way;
 
 pub use displaced::DisplacedText;
 pub(crate) use displaced::DisplacedTexts;
@@ -23,6 +24,7 @@ pub use several::{
     Applied, Conflicting, Load, Outcome, Present, RecoverError, Recovered, ReplaceAllError, Step, Swept,
 };
 pub use temp::{Leftover, is_ours};
+pub use way::{Obstacle, Stands};
 
 use std::{
     fmt,
@@ -64,6 +66,8 @@ struct How<'t> {
     hard_links: HardLinks,
     /// What a new file is like.
     like: Option<Like>,
+    /// Its permissions, if nothing else says what it is like.
+    mode: Option<u32>,
     toward: Toward,
     /// The text that is expected, if it is at hand.
     likely: Option<&'t Text>,
@@ -71,7 +75,7 @@ struct How<'t> {
 
 impl How<'_> {
     fn on(hard_links: HardLinks) -> Self {
-        Self { hard_links, like: None, toward: Toward::New, likely: None }
+        Self { hard_links, like: None, mode: None, toward: Toward::New, likely: None }
     }
 }
 
@@ -131,7 +135,7 @@ impl Root {
         self.replace_as(file, (text.as_str(), text.hash()), expected, How::on(hard_links))
     }
 
-    /// As [`Self::replace_text`] over the text `before`, beside what else the disk must be waited for: `ready` is done while the new content is
+    /// As [`Self::replace_text`] over a text, or with these permissions where no file is, beside what else the disk must be waited for: `ready` is done while the new content is
     /// written, and the file is touched only if it succeeds; `then` is done once the file has the new text, while its folder
     /// is synced.
     ///
@@ -141,12 +145,13 @@ impl Root {
         &self,
         file: &FileRef,
         text: &Text,
-        (before, hard_links): (Option<&Text>, HardLinks),
+        over: (Option<&Text>, HardLinks, Option<u32>),
         ready: impl FnOnce() -> Result<(), E> + Send,
         then: impl FnOnce() -> Result<T, E>,
     ) -> Result<T, BesideError<E>> {
+        let (before, hard_links, mode) = over;
         let expected = before.map_or(Expected::Nothing, |before| Expected::Text(before.hash()));
-        let how = How { likely: before, ..How::on(hard_links) };
+        let how = How { likely: before, mode, ..How::on(hard_links) };
         let mut done = None;
         let mut refused = None;
         let replaced = self.replace_in(
@@ -205,7 +210,7 @@ impl Root {
         }
         self.refuse_half_made((file, &real), expected, how)?;
         let like = old.as_ref().map(Like::of).or(how.like);
-        let temp = writing(&mut || self.written(&mut turn, (base, new), text, like)).map_err(no_turn)?;
+        let temp = writing(&mut || self.written(&mut turn, (base, new), text, (like, how.mode))).map_err(no_turn)?;
         match self.named(&mut turn, temp, (base, new), (expected, how.likely)).map_err(fail)? {
             Named::Done => {}
             Named::Changed => return Err(changed(file)),
@@ -235,7 +240,7 @@ impl Root {
         turn: &mut Turn<'f>,
         what: (&str, ContentHash),
         text: &str,
-        like: Option<Like>,
+        (like, permissions): (Option<Like>, Option<u32>),
     ) -> Result<Temp<'f>, NoTurn> {
         let mode = match like {
             Some(_) => Mode::RUSR | Mode::WUSR,
@@ -244,8 +249,14 @@ impl Root {
         let temp = Temp::create_noted(turn, what, mode, &self.temps)?;
         self.moments.tell(Moment::Made);
         temp.file().write_all(text.as_bytes())?;
-        if let Some(like) = like {
-            like.give(temp.file())?;
+        match (like, permissions) {
+            (Some(like), _) => like.give(temp.file())?,
+            (None, Some(permissions)) => {
+                // Never with set-user-id, whatever a record says.
+                let mode = Mode::from_raw_mode(permissions & 0o777);
+                rustix::fs::fchmod(temp.file(), mode).map_err(io::Error::from)?;
+            }
+            (None, None) => {}
         }
         rustix::fs::fsync(temp.file()).map_err(io::Error::from)?;
         self.moments.tell(Moment::Written);

@@ -12,6 +12,7 @@ mod rewind;
 mod since;
 mod state;
 mod tell;
+mod undo;
 mod versions;
 mod watch;
 
@@ -21,10 +22,11 @@ pub use error::HistoryError;
 pub use git::{Compared, DiffStatus};
 pub use log::{FilesListed, HistoryEntry, HistoryListed, ListedFile, ShownVersion};
 pub use look::Looked;
-pub use rewind::{Rewound, RewoundFile, Undo};
+pub use rewind::{Rewound, RewoundFile};
 pub use since::ChangesFound;
 pub(crate) use state::State;
 pub use tell::Told;
+pub use undo::Undo;
 pub use versions::{Compared as ComparedVersions, Which};
 pub use watch::{OnSight, Sighting};
 

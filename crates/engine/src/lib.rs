@@ -29,7 +29,7 @@ pub use history::{
 };
 pub use read::{CallContext, EndOfFile, KnowledgeAtCall, PendingAnswer, Recorded, ResolvedTarget};
 pub use readproof_core::operation;
-pub use readproof_disk::{GitSettings, SmallTexts, Stop, Stopper, Whose};
+pub use readproof_disk::{GitSettings, Obstacle, SmallTexts, Stop, Stopper, Whose};
 pub use readproof_hosts::{
     approvals::{
         ApprovalId, Approvals, Decided, MOST_WAITING, Request as ApprovalRecord, State as ApprovalState, Undecided,
@@ -166,7 +166,9 @@ impl Engine {
             }
             Operation::ListFiles(list) => self.list_files(list, control).map(Outcome::Files),
             Operation::History(asked) => self.history(asked, control).map(Outcome::History),
-            Operation::ShowVersion(asked) => self.show_version(conversation.log(), asked).map(Outcome::Version),
+            Operation::ShowVersion(asked) => {
+                self.show_version(conversation.log(), asked, control).map(Outcome::Version)
+            }
             Operation::Blame(asked) => self.blame(conversation.log(), asked, control).map(Outcome::Blamed),
             Operation::Changes(asked) => {
                 self.changes((caller, conversation.log()), asked, control).map(Outcome::Changes)

@@ -116,6 +116,9 @@ pub struct Change {
     /// The entry of the conversation's log that announced it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry: Option<u64>,
+    /// The first record of the event that this one continues: what one look meets may be too much for one line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event: Option<u64>,
 }
 
 /// A time in which changes were not met one by one: between the record before it and this one, files may have had texts that
@@ -242,6 +245,9 @@ pub struct ChangedFile {
     /// Why a text that was there is not known, or not kept. Absent in records of earlier versions.
     #[serde(default, skip_serializing_if = "Gaps::are_none")]
     pub gaps: Gaps,
+    /// The permissions of the file that was there, where a call removed it or another program changed it. Absent if they are not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<u32>,
 }
 
 /// Why texts of a file are not known.
@@ -274,6 +280,8 @@ pub enum Gap {
     Unreadable,
     /// It was kept, and then erased: by a person, or because of its age or size.
     Erased,
+    /// It was a link, a pipe, a socket or a device.
+    NotAFile,
     /// A reason that this version does not know.
     #[serde(other)]
     Other,
@@ -291,6 +299,7 @@ impl Gap {
             Self::Sensitive => "sensitive",
             Self::Unreadable => "unreadable",
             Self::Erased => "erased",
+            Self::NotAFile => "not_a_file",
             Self::Other => "other",
         }
     }
@@ -369,6 +378,10 @@ struct Known {
     unwatched: BTreeMap<u64, Unwatched>,
     /// The changes of each file: the line, and which of its files.
     by_path: BTreeMap<String, Vec<(u64, usize)>>,
+    /// The later records of an event, by its first one.
+    continued: BTreeMap<u64, Vec<u64>>,
+    /// The changes that moved a file from this name, or to it.
+    moves: BTreeMap<String, Vec<u64>>,
     /// The number of the newest line.
     last: u64,
     /// How many calls of a conversation changed files, by its surface and its name.
@@ -384,9 +397,16 @@ impl Known {
                 if let Some(conversation) = &change.by.conversation {
                     *self.calls.entry((change.by.surface.clone(), conversation.clone())).or_default() += 1;
                 }
+                if let Some(first) = change.event {
+                    self.continued.entry(first).or_default().push(line);
+                }
                 for (at, file) in change.files.iter().enumerate() {
                     for (Sha(hash), _, is_kept) in texts_of(&change, file) {
                         self.keeps(hash, is_kept);
+                    }
+                    if let Some(from) = &file.from {
+                        self.moves.entry(from.clone()).or_default().push(line);
+                        self.moves.entry(file.path.clone()).or_default().push(line);
                     }
                     self.by_path.entry(file.path.clone()).or_default().push((line, at));
                 }
@@ -628,6 +648,64 @@ impl Versions {
     #[must_use]
     pub fn change(&self, id: VersionId) -> Option<&Change> {
         self.known.changes.get(&id.0)
+    }
+
+    /// The first record of the event that a change belongs to.
+    #[must_use]
+    pub fn event_of(&self, id: VersionId) -> VersionId {
+        self.change(id).and_then(|change| change.event).map_or(id, VersionId)
+    }
+
+    /// The records of the event that a change belongs to, oldest first.
+    pub fn event(&self, id: VersionId) -> impl DoubleEndedIterator<Item = (VersionId, &Change)> {
+        let first = self.event_of(id);
+        let more = self.known.continued.get(&first.0).into_iter().flatten().copied();
+        let records: Vec<u64> = std::iter::once(first.0).chain(more).collect();
+        records.into_iter().filter_map(|line| Some((VersionId(line), self.known.changes.get(&line)?)))
+    }
+
+    /// Every name that the file had whose version a change of `path` left, before it and since: a move carries it on. One name, if
+    /// it was never moved.
+    #[must_use]
+    pub fn names_of(&self, path: &str, id: VersionId) -> BTreeSet<&str> {
+        let Some((own, _)) = self.known.by_path.get_key_value(path) else { return BTreeSet::new() };
+        let mut names = BTreeSet::from([own.as_str()]);
+        if !self.known.moves.contains_key(path) {
+            return names;
+        }
+        let (mut name, mut at) = (own.as_str(), id);
+        while let Some((from, moved)) = self.came_from(name, at) {
+            names.insert(from);
+            (name, at) = (from, VersionId(moved.0 - 1));
+        }
+        (name, at) = (own.as_str(), id);
+        while let Some((to, moved)) = self.went_to(name, at) {
+            names.insert(to);
+            (name, at) = (to, moved);
+        }
+        names
+    }
+
+    /// From which name, and by which change, the file came that has this name at that moment.
+    #[must_use]
+    pub fn came_from(&self, path: &str, moment: VersionId) -> Option<(&str, VersionId)> {
+        for (id, _, file) in self.of_path(path).rev().filter(|(id, _, _)| *id <= moment) {
+            match &file.from {
+                Some(from) => return Some((from.as_str(), id)),
+                // It ended here, or began: what was before is another file. Of the record at that moment only what it left counts.
+                None if file.removed && id < moment => return None,
+                None if file.before.is_none() && file.gaps.before.is_none() => return None,
+                None => {}
+            }
+        }
+        None
+    }
+
+    /// To which name, and by which change, the file went that has this name at that moment, or was removed then.
+    fn went_to(&self, path: &str, moment: VersionId) -> Option<(&str, VersionId)> {
+        let (id, change, _) = self.of_path(path).find(|(id, _, file)| *id >= moment && file.removed)?;
+        let to = change.files.iter().find(|file| file.from.as_deref() == Some(path))?;
+        Some((to.path.as_str(), id))
     }
 
     /// The changes of a file, oldest first.

@@ -8,7 +8,7 @@ pub use tags::Tag;
 
 use ignore::overrides::Override;
 use readproof_core::text::{ContentHash, Text};
-use readproof_disk::{BlobId, Root, SnapshotError, SnapshotRules, Stamp, Stat};
+use readproof_disk::{BlobId, Root, SnapshotError, SnapshotRules, Stamp, Stands, Stat};
 use rusqlite::{Connection, Params, Row, Transaction, params};
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
@@ -24,17 +24,21 @@ use crate::{
 };
 
 /// The layout of the tables.
-const MADE_BY: &str = "registry 3";
+const MADE_BY: &str = "registry 4";
 
 const TABLES: &str = "
     CREATE TABLE about(made_by TEXT NOT NULL);
     CREATE TABLE files(path TEXT PRIMARY KEY, stamp BLOB, kind INTEGER NOT NULL, bytes INTEGER NOT NULL,
-        modified INTEGER NOT NULL, hash BLOB, lines INTEGER NOT NULL, blob TEXT, language TEXT, since INTEGER NOT NULL, walked INTEGER NOT NULL) WITHOUT ROWID;
+        modified INTEGER NOT NULL, hash BLOB, lines INTEGER NOT NULL, blob TEXT, language TEXT, since INTEGER NOT NULL, walked INTEGER NOT NULL, mode INTEGER NOT NULL) WITHOUT ROWID;
     CREATE TABLE looks(settings TEXT PRIMARY KEY, since INTEGER NOT NULL) WITHOUT ROWID;
 ";
 
 /// What [`registered`] reads.
-const ROWS: &str = "SELECT path, stamp, kind, bytes, modified, hash, lines, blob, language, since, walked FROM files";
+const ROWS: &str =
+    "SELECT path, stamp, kind, bytes, modified, hash, lines, blob, language, since, walked, mode FROM files";
+
+/// The bits of a mode that are permissions.
+const PERMISSIONS: u32 = 0o777;
 
 /// What a file holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +56,8 @@ pub enum Holds {
     Unknown,
     /// Nobody looks at it any more: a rule or an ignore file leaves it out.
     Unseen,
+    /// A link, which is not followed, or a pipe, a socket or a device.
+    NotAFile,
 }
 
 /// A file as it was at a look.
@@ -66,6 +72,8 @@ pub struct Registered {
     /// Whether every look meets this name, so that one who did not meet it knows that it was not there. Not of a hidden name, nor
     /// of one that is looked at only because git tracks it or a change of it is recorded.
     pub walked: bool,
+    /// Its permissions; 0 if they are not known.
+    pub mode: u32,
 }
 
 /// A file that may have changed since the last look.
@@ -197,7 +205,6 @@ impl Registry {
         let due = tracked.keys().map(String::as_str).chain(logged.iter().map(String::as_str));
         let mut due: HashSet<&str> = due.filter(is_asked).collect();
         let mut meet = |path: String, walked_to: bool, known: &mut HashMap<String, Known>| {
-            walked.files += 1;
             let before = known.remove(&path);
             let now = root.glance(&path);
             let same = before.as_ref().and_then(|before| before.stamp).zip(now.map(|now| now.stamp()));
@@ -207,7 +214,7 @@ impl Registry {
                 walked.suspects.push(Suspect { path, before, walked: walked_to && !is_hidden });
             }
         };
-        let (mut odd, mut unreadable) = (0, false);
+        let (mut odd, mut unreadable, mut files) = (0, false, 0);
         let mut walk = walk_told(root, rules, folders).map_err(RegistryError::Walk)?;
         for entry in walk.by_ref() {
             if cancelled() {
@@ -216,19 +223,27 @@ impl Registry {
             match entry {
                 WalkEntry::File(path) if !only || due.contains(path.as_str()) => {
                     due.remove(path.as_str());
+                    files += 1;
                     // Where only what git tracks is met, a name may have been there before git knew it.
+                    meet(path, !only, &mut known);
+                }
+                // What later stands there in its place was not nowhere before.
+                WalkEntry::Link(path) if !only || due.contains(path.as_str()) => {
+                    due.remove(path.as_str());
                     meet(path, !only, &mut known);
                 }
                 WalkEntry::Unreadable => unreadable = true,
                 WalkEntry::OddName => odd += 1,
-                WalkEntry::File(_) | WalkEntry::Other => {}
+                WalkEntry::File(_) | WalkEntry::Link(_) | WalkEntry::Other => {}
             }
         }
         tell_folders_of(&due, root, folders);
         // What git tracks, or of which a change is recorded, may be ignored.
         let mut gone = Vec::new();
         for path in due.into_iter().map(str::to_owned) {
-            if root.glance(&path).is_some_and(|found| found.is_file()) {
+            // Behind a link it is another name of a file that has its own.
+            if matches!(root.stands(&path), Stands::File | Stands::Link | Stands::Other) {
+                files += 1;
                 meet(path, false, &mut known);
             } else if !known.contains_key(&path) && logged.contains(&path) {
                 gone.push(Suspect { path, before: None, walked: false });
@@ -241,7 +256,7 @@ impl Registry {
             .collect();
         walked.unmet.append(&mut gone);
         walked.unmet.sort_by(|one, other| one.path.cmp(&other.path));
-        (walked.odd, walked.unreadable) = (odd, unreadable || walk.closed() > 0);
+        (walked.files, walked.odd, walked.unreadable) = (files, odd, unreadable || walk.closed() > 0);
         walked.ignores = Some(walk.ignore_digest());
         Ok(walked)
     }
@@ -309,6 +324,7 @@ impl Registry {
                 holds: Holds::Unseen,
                 since: newest,
                 walked: false,
+                mode: 0,
             };
             insert(&work, path, &unseen, (None, newest))?;
         }
@@ -360,14 +376,16 @@ fn insert(
         Holds::Sensitive => (3, None, 0, None),
         Holds::Unknown => (4, None, 0, None),
         Holds::Unseen => (5, None, 0, None),
+        Holds::NotAFile => (6, None, 0, None),
     };
     let mut row = work.prepare_cached(
-        "INSERT OR REPLACE INTO files(path, stamp, kind, bytes, modified, hash, lines, blob, language, since, walked)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+        "INSERT OR REPLACE INTO files(path, stamp, kind, bytes, modified, hash, lines, blob, language, since, walked, mode)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
     )?;
     let bytes = i64::try_from(now.bytes).unwrap_or(i64::MAX);
     let since = i64::try_from(since).unwrap_or(i64::MAX);
-    let facts = params![path, stamp, kind, bytes, now.modified_ms, hash, lines, blob, now.language, since, now.walked];
+    let (language, walked, mode) = (now.language, now.walked, now.mode);
+    let facts = params![path, stamp, kind, bytes, now.modified_ms, hash, lines, blob, language, since, walked, mode];
     row.execute(facts).map(drop)
 }
 
@@ -383,6 +401,7 @@ fn registered(row: &Row<'_>) -> Result<Registered, rusqlite::Error> {
         (2, _) => Holds::NotText,
         (3, _) => Holds::Sensitive,
         (5, _) => Holds::Unseen,
+        (6, _) => Holds::NotAFile,
         (_, _) => Holds::Unknown,
     };
     let language = row.get_ref(8)?.as_str_or_null()?.and_then(language);
@@ -393,6 +412,7 @@ fn registered(row: &Row<'_>) -> Result<Registered, rusqlite::Error> {
         holds,
         since: u64::try_from(row.get::<_, i64>(9)?).unwrap_or(u64::MAX),
         walked: row.get(10)?,
+        mode: row.get(11)?,
     })
 }
 
@@ -461,8 +481,9 @@ pub fn look_at(
 fn look(root: &Root, rules: FileRules<'_>, staged: Option<BlobId>, suspect: &Suspect) -> Met {
     let Suspect { path, before, .. } = suspect;
     let met = |now, text, stamp| Met { path: path.clone(), before: before.clone(), now, text, stamp };
-    // Where a folder or a link has its name, the file is gone.
-    let stat = root.glance(path).filter(Stat::is_file);
+    // What is only there by way of a link has another name, and a folder is no file.
+    let stands = root.stands(path);
+    let stat = root.glance(path).filter(|_| !matches!(stands, Stands::Folder | Stands::BehindLink));
     let Some(stat) = stat else { return met(None, None, None) };
     let plain = |holds| Registered {
         bytes: stat.len,
@@ -471,10 +492,14 @@ fn look(root: &Root, rules: FileRules<'_>, staged: Option<BlobId>, suspect: &Sus
         holds,
         since: u64::MAX,
         walked: suspect.walked,
+        mode: stat.mode & PERMISSIONS,
     };
+    let stamp = Some(stat).filter(Stat::tells).map(|now| now.stamp());
+    if matches!(stands, Stands::Link | Stands::Other) {
+        return met(Some(plain(Holds::NotAFile)), None, stamp);
+    }
     let located = root.locate_open(&[root.absolute(path)]);
     let Ok((file, Some(opened))) = located else { return met(Some(plain(Holds::Unknown)), None, None) };
-    let stamp = Some(stat).filter(Stat::tells).map(|now| now.stamp());
     let most: &SnapshotRules = &rules.snapshot;
     let read = match root.snapshot_opened(&file, Some(opened), None, most) {
         Ok(read) => read,
@@ -495,6 +520,7 @@ fn look(root: &Root, rules: FileRules<'_>, staged: Option<BlobId>, suspect: &Sus
         holds: Holds::Text { hash, lines, blob },
         since: u64::MAX,
         walked: suspect.walked,
+        mode: read.stat.mode & PERMISSIONS,
     };
     met(Some(now), Some(read.text), Some(read.stat).filter(Stat::tells).map(|now| now.stamp()))
 }
@@ -510,7 +536,8 @@ impl Registered {
             | Holds::NotText
             | Holds::Sensitive
             | Holds::Unknown
-            | Holds::Unseen => None,
+            | Holds::Unseen
+            | Holds::NotAFile => None,
         }
     }
 
@@ -519,7 +546,9 @@ impl Registered {
     pub fn hash(&self) -> Option<ContentHash> {
         match self.holds {
             Holds::Text { hash, .. } => Some(hash),
-            Holds::TooLarge | Holds::NotText | Holds::Sensitive | Holds::Unknown | Holds::Unseen => None,
+            Holds::TooLarge | Holds::NotText | Holds::Sensitive | Holds::Unknown | Holds::Unseen | Holds::NotAFile => {
+                None
+            }
         }
     }
 }

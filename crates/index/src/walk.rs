@@ -31,6 +31,8 @@ pub const IGNORE_BYTES: u64 = 128 << 10;
 pub enum WalkEntry {
     /// A regular file, by its name in the workspace.
     File(String),
+    /// A symbolic link, by its own name. It is not followed.
+    Link(String),
     /// A folder, or something that cannot be searched.
     Other,
     /// A file whose name is not UTF-8.
@@ -305,7 +307,8 @@ impl Iterator for Walk<'_> {
                     let rules = level.rules.clone();
                     self.enter(key, rules)
                 }
-                EntryKind::Link | EntryKind::Other => WalkEntry::Other,
+                EntryKind::Link => WalkEntry::Link(key),
+                EntryKind::Other => WalkEntry::Other,
             });
         }
     }
@@ -344,7 +347,7 @@ mod tests {
     fn files(temp: &TempDir, glob: Option<&str>) -> Vec<String> {
         let file = |entry| match entry {
             WalkEntry::File(name) => Some(name),
-            WalkEntry::Other | WalkEntry::OddName | WalkEntry::Unreadable => None,
+            WalkEntry::Link(_) | WalkEntry::Other | WalkEntry::OddName | WalkEntry::Unreadable => None,
         };
         walk(&Root::open(temp.path()).unwrap(), glob).unwrap().filter_map(file).collect()
     }

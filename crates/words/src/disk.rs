@@ -2,12 +2,25 @@
 
 use readproof_core::policy::{Layer, Rule};
 use readproof_disk::{
-    BadPattern, Conflicting, LocateError, NOTE, NoEffect, NoWall, NoWatch, PolicyError, PolicyWarning, ReplaceAllError,
-    ReplaceError, RootError, SnapshotError, TranscriptError,
+    BadPattern, Conflicting, LocateError, NOTE, NoEffect, NoWall, NoWatch, Obstacle, PolicyError, PolicyWarning,
+    ReplaceAllError, ReplaceError, RootError, SnapshotError, TranscriptError,
 };
 use std::path::Path;
 
 use crate::{Terms, core::not_text, stores::store};
+
+/// What keeps a file from being changed, in words.
+#[must_use]
+pub fn obstacle(obstacle: Obstacle) -> &'static str {
+    match obstacle {
+        Obstacle::Link => "a symbolic link stands there now",
+        Obstacle::Folder => "a folder stands there now",
+        Obstacle::NoFolder => "a file stands where its folder was",
+        Obstacle::NotAFile => "no regular file stands there now",
+        Obstacle::HardLinked => "it has other names, and the setting `hard_links` says to leave such files",
+        Obstacle::ReadOnly => "its permissions, those of its folder or the disk do not let it be changed",
+    }
+}
 
 /// What a [`LocateError`] is in words.
 #[must_use]

@@ -222,6 +222,12 @@ fn history(terms: Terms<'_>, said: &HistoryError) -> String {
                 error(terms, source)
             )
         }
+        HistoryError::MomentOfAll { asked } => {
+            format!("`{asked}` is a checkpoint of all files; name the file that you want to see")
+        }
+        HistoryError::TooMuch { files, bytes, most: (most_files, most_bytes) } => format!(
+            "this would change {files} files with {bytes} bytes, and one rewind changes at most {most_files} files with {most_bytes} bytes; name folders or files to go back in parts. Nothing was changed"
+        ),
         HistoryError::NoTag { tag } => format!("`{tag}` is no tag; use test, doc, config, code or other"),
         HistoryError::Registry(source) => format!(
             "the registry of files cannot be used: {}; delete .readproof/registry.db to make a new one",

@@ -72,6 +72,7 @@ pub fn gap(gap: Gap) -> &'static str {
         Gap::Sensitive => "it is sensitive",
         Gap::Unreadable => "it could not be read",
         Gap::Erased => "it was erased",
+        Gap::NotAFile => "it is a link, or something else that is no regular file",
         Gap::Other => "for a reason that only a newer version of this program knows",
     }
 }

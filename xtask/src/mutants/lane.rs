@@ -113,7 +113,18 @@ impl Lane {
     fn build(&self, name: &str, threads: usize) -> Result<Result<(), ()>, Failure> {
         let mut cargo = process::cargo(self.tree.folder());
         cargo.env("CARGO_TARGET_DIR", &self.build).env("CARGO_INCREMENTAL", "1");
-        cargo.args(["build", "--locked", "-p", "readproof-testkit", "--bin", "soundness", "--bin", "hidden"]);
+        cargo.args([
+            "build",
+            "--locked",
+            "-p",
+            "readproof-testkit",
+            "--bin",
+            "soundness",
+            "--bin",
+            "hidden",
+            "--bin",
+            "rewinds",
+        ]);
         cargo.args(["--jobs", &threads.to_string()]);
         let ended = runs::run_logged(&mut cargo, &self.log(name), Duration::MAX)?;
         Ok(if ended == Ended::Exit(Some(0)) { Ok(()) } else { Err(()) })

@@ -11,7 +11,7 @@ use readproof_engine::{
     Blamed, By, ChangedFile, ChangesFound, FilesListed, Gap, HistoryEntry, HistoryListed, ListedFile, Rewound,
     RewoundFile, ShownVersion, Undo, VersionId,
 };
-use readproof_words::{hosts::gap as gap_words, notice::notices as words};
+use readproof_words::{disk::obstacle as obstacle_words, hosts::gap as gap_words, notice::notices as words};
 use serde_json::{Value, json};
 
 use super::{
@@ -296,6 +296,8 @@ fn undone(file: &RewoundFile) -> String {
         Undo::NotKnown(gap) => format!("{path}: left as it is, as its text then is not known: {}", gap_words(gap)),
         Undo::NotKept(gap) => format!("{path}: left as it is, as what is there now cannot be kept: {}", gap_words(gap)),
         Undo::Rules => format!("{path}: left as it is, as it holds rules; name it to restore it"),
+        Undo::Denied => format!("{path}: left as it is, as a rule does not let you change it"),
+        Undo::Blocked(obstacle) => format!("{path}: left as it is, as {}", obstacle_words(obstacle)),
         Undo::Conflict(Some(id)) => format!("{path}: left as it is, in conflict {id}: others changed the same lines"),
         Undo::Conflict(None) => format!("{path}: left as it is: others changed the same lines"),
     }
@@ -310,6 +312,8 @@ fn word(what: Undo) -> &'static str {
         Undo::NotKnown(_) => "not_known",
         Undo::NotKept(_) => "not_kept",
         Undo::Rules => "rules",
+        Undo::Denied => "denied",
+        Undo::Blocked(_) => "blocked",
         Undo::Conflict(_) => "conflict",
     }
 }
@@ -348,7 +352,14 @@ pub(crate) fn rewound_said(found: &Rewound) -> ToolOutput {
     let file = |file: &RewoundFile| {
         let why = match file.what {
             Undo::NotKnown(gap) | Undo::NotKept(gap) => Some(gap.as_str()),
-            Undo::Restored | Undo::Made | Undo::Removed | Undo::Merged | Undo::Rules | Undo::Conflict(_) => None,
+            Undo::Blocked(obstacle) => Some(obstacle.as_str()),
+            Undo::Restored
+            | Undo::Made
+            | Undo::Removed
+            | Undo::Merged
+            | Undo::Rules
+            | Undo::Denied
+            | Undo::Conflict(_) => None,
         };
         json!({"path": file.path, "outcome": word(file.what), "why": why})
     };

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::workspace::{Workspace, numbered};
 
 /// `a.txt` was changed by the agent of session `s` (v3), and by another program before that (v2 is where it was met).
-fn changed() -> Workspace {
+pub(crate) fn changed() -> Workspace {
     let ws = Workspace::with(&[("a.txt", "one\ntwo\nthree\n"), ("b.txt", "b\n")]);
     ws.run("files").text();
     ws.read("a.txt");
@@ -13,7 +13,7 @@ fn changed() -> Workspace {
     ws
 }
 
-fn out(ws: &Workspace, words: &str) -> String {
+pub(crate) fn out(ws: &Workspace, words: &str) -> String {
     let done = ws.run(words);
     assert_eq!(done.code, Some(0), "{done:?}");
     done.out

@@ -29,6 +29,7 @@ mod reads;
 mod regressions;
 mod replay;
 mod retention;
+mod rewinds;
 mod sessions;
 mod settings;
 mod status;

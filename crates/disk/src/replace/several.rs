@@ -33,6 +33,8 @@ pub struct Step {
     pub after: Option<Text>,
     /// A new file takes its permissions from this one, which is moved.
     pub mode_of: Option<FileRef>,
+    /// The permissions of a new file, if it takes them from no other.
+    pub mode: Option<u32>,
 }
 
 /// Finds a stored text.
@@ -304,7 +306,7 @@ impl Root {
 
     fn make(&self, step: &Step, hard_links: HardLinks, like: Option<Like>) -> Result<(), ReplaceError> {
         let expected = step.before.map_or(Expected::Nothing, Expected::Text);
-        let how = How { like, ..How::on(hard_links) };
+        let how = How { like, mode: step.mode, ..How::on(hard_links) };
         match &step.after {
             Some(text) => self.replace_as(&step.file, (text.as_str(), text.hash()), expected, how),
             None => self.remove_as(&step.file, expected, how),
@@ -420,7 +422,7 @@ impl Root {
     fn go_back(&self, load: Load<'_>, entry: &Entry) -> Result<bool, ReplaceError> {
         let expected = entry.after.map_or(Expected::Nothing, Expected::Text);
         let Some(file) = self.file_ref(&self.absolute(&entry.real)) else { return Ok(false) };
-        let how = How { hard_links: HardLinks::Allow, like: entry.like, toward: Toward::Before, likely: None };
+        let how = How { like: entry.like, toward: Toward::Before, ..How::on(HardLinks::Allow) };
         let Some(before) = entry.before else {
             self.remove_as(&file, expected, how)?;
             return Ok(true);

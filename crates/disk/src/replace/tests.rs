@@ -175,7 +175,7 @@ fn what_is_done_beside_a_write() {
     let done = root.replace_beside(
         &world.file("f"),
         &text,
-        (Some(&Text::new(OLD.to_owned())), HardLinks::Refuse),
+        (Some(&Text::new(OLD.to_owned())), HardLinks::Refuse, None),
         || {
             thread::sleep(Duration::from_millis(20));
             assert_eq!(world.text(), OLD);
@@ -192,7 +192,7 @@ fn what_is_done_beside_a_write() {
     let world = World::new();
     let old = Text::new(OLD.to_owned());
     let run = |before, ready, then: Result<(), i32>| {
-        let what = (before, HardLinks::Refuse);
+        let what = (before, HardLinks::Refuse, None);
         world.root.replace_beside(&world.file("f"), &text, what, || ready, || then)
     };
     assert!(matches!(run(Some(&old), Err(1), Ok(())), Err(BesideError::Ready(1))));

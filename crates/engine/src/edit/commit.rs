@@ -80,8 +80,8 @@ impl Engine {
             Ok((version, receipts))
         };
         let (version, receipts) = match &changing[..] {
-            [Plan { file, before, after: Some(after), .. }] => {
-                let over = (before.as_ref(), self.hard_links());
+            [Plan { file, before, after: Some(after), mode, .. }] => {
+                let over = (before.as_ref(), self.hard_links(), *mode);
                 self.root.replace_beside(file, after, over, ready, record).map_err(|error| match error {
                     BesideError::Replace(source) => Error::Replace(source),
                     BesideError::Ready(source) => source,
@@ -235,6 +235,7 @@ fn step_of(plan: &Plan) -> Step {
         before: plan.before.as_ref().map(Text::hash),
         after: plan.after.clone(),
         mode_of: plan.from.clone(),
+        mode: plan.mode,
     }
 }
 
@@ -253,9 +254,10 @@ impl Engine {
             removed: plan.after.is_none(),
             since: None,
             gaps: Gaps { before: gap(plan, plan.before.as_ref()), after: gap(plan, plan.after.as_ref()) },
+            mode: plan.mode.filter(|_| plan.after.is_none()),
         };
         let files = plans.iter().map(file).collect();
-        Change { operation: operation.into(), files, by: By::from(caller), at, entry: None }
+        Change { operation: operation.into(), files, by: By::from(caller), at, entry: None, event: None }
     }
 
     /// The name of a file in the version log: that of the file behind links.

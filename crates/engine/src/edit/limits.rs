@@ -64,7 +64,7 @@ fn bytes(intent: &Intent<'_>, plan: &Plan) -> u64 {
     match intent {
         Intent::Whole(text)
         | Intent::Chosen(text)
-        | Intent::Restored(text, _)
+        | Intent::Restored(text, ..)
         | Intent::Create(text)
         | Intent::Append(text) => length(Some(text)).max(grows),
         Intent::Pieces(pieces) => grows.max(of(pieces)),

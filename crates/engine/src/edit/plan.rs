@@ -25,14 +25,17 @@ use crate::{Conversation, Engine, Error};
 const SHOWN_LINES: u32 = 120;
 const SHOWN_CHARS: usize = 12_000;
 
+/// The bits of a mode that are permissions.
+const PERMISSIONS: u32 = 0o777;
+
 /// What is wanted of a file.
 pub(crate) enum Intent<'a> {
     /// This text, whatever was there.
     Whole(&'a str),
     /// The same, where the call only names the text.
     Chosen(&'a str),
-    /// The text that it had at an earlier moment.
-    Restored(&'a str, VersionId),
+    /// The text that it had at an earlier moment, and its permissions if it comes back.
+    Restored(&'a str, VersionId, Option<u32>),
     /// This text, where no file is.
     Create(&'a str),
     /// This text behind what is there.
@@ -68,6 +71,8 @@ pub(crate) struct Plan {
     pub(super) after: Option<Text>,
     /// Whether a text was read under a sensitive name.
     pub(super) sensitive: bool,
+    /// The permissions of the file that is there, or that a file which comes back had.
+    pub(super) mode: Option<u32>,
     /// The file whose permissions it takes, and its name.
     pub(super) from: Option<FileRef>,
     /// The text that the model is told the change of, where that is not the text that is there.
@@ -134,6 +139,7 @@ impl Engine {
             before: there.text().cloned(),
             after: None,
             sensitive: there.sensitive,
+            mode: there.snapshot.as_ref().map(|read| read.stat.mode & PERMISSIONS),
             from: None,
             base: None,
             hunks: Vec::new(),
@@ -150,9 +156,10 @@ impl Engine {
                 self.may_replace(conversation, file, &there, over)?;
                 Plan { whole: false, ..self.written(plan, content, "wrote")? }
             }
-            Intent::Restored(content, to) => {
+            Intent::Restored(content, to, mode) => {
                 self.may_replace(conversation, file, &there, over)?;
-                self.restored(plan, content, *to)?
+                let mode = plan.mode.or(*mode);
+                self.restored(Plan { mode, ..plan }, content, *to)?
             }
             Intent::Create(content) => match there.text() {
                 Some(_) => return Err(Error::Exists { path: plan.path, actual: there.told_hash() }),

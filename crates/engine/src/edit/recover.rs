@@ -66,9 +66,10 @@ impl Engine {
             removed: false,
             since: None,
             gaps,
+            mode: None,
         };
         let (by, at) = (By::outside(), self.now());
-        let change = Change { operation: DISPLACED.into(), files: vec![file], by, at, entry: None };
+        let change = Change { operation: DISPLACED.into(), files: vec![file], by, at, entry: None, event: None };
         self.with_versions(Create::Yes, |versions| versions.changed(change)).map(drop)
     }
 

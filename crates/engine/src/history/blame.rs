@@ -2,7 +2,7 @@
 
 use readproof_core::{diff::changed_lines, operation::Blame, scope::ScopeError, text::Text};
 use readproof_disk::{Create, SessionName};
-use readproof_hosts::versions::{By, Gap, VersionId};
+use readproof_hosts::versions::{By, Gap, VersionId, Versions};
 use std::collections::BTreeMap;
 
 use super::{log::cut, state::State};
@@ -83,15 +83,35 @@ impl Engine {
         Ok(Blamed { path, lines, total: read.text.total(), is_cut: fitting < wanted.total(), changes, erased })
     }
 
+    /// The changes of a file that may be shown, oldest first, with those that it had under earlier names.
+    fn with_moves(&self, versions: &Versions, path: &str) -> Vec<Known> {
+        let (mut found, mut name, mut until) = (Vec::new(), path, versions.newest());
+        loop {
+            let mut from = None;
+            for (id, change, file) in versions.of_path(name).rev().filter(|(id, _, _)| *id <= until) {
+                if !self.may_see(versions, name, id) {
+                    break;
+                }
+                let about = (change.operation.to_string(), change.by.clone(), change.at);
+                let states = (State::before(file, &change.operation), State::after(file));
+                found.push((versions.event_of(id), states.0, states.1, about));
+                if let Some(earlier) = &file.from {
+                    from = Some((earlier.as_str(), VersionId(id.0.saturating_sub(1))));
+                    break;
+                }
+            }
+            match from {
+                Some(earlier) => (name, until) = earlier,
+                None => break,
+            }
+        }
+        found.reverse();
+        found
+    }
+
     /// For each line of the present text the change that wrote it.
     fn origins(&self, path: &str, present: &Text, control: &Control<'_>) -> Result<Origins, Error> {
-        let known = self.with_versions(Create::No, |versions| {
-            let of_file = versions.of_path(path).map(|(id, change, file)| {
-                let about = (change.operation.to_string(), change.by.clone(), change.at);
-                (id, State::before(file, &change.operation), State::after(file), about)
-            });
-            Ok(of_file.collect::<Vec<_>>())
-        })?;
+        let known = self.with_versions(Create::No, |versions| Ok(self.with_moves(versions, path)))?;
         let known = known.unwrap_or_default();
         let skipped = known.len().saturating_sub(MOST_VERSIONS);
         let (mut text, mut origins): (Option<Text>, Vec<Option<VersionId>>) = (None, Vec::new());
@@ -127,6 +147,9 @@ impl Engine {
         Ok((origins, changes, erased))
     }
 }
+
+/// A change with both states, and about it the operation, who and when.
+type Known = (VersionId, State, State, (String, By, u64));
 
 /// The change that wrote each line; about each change the operation, who and when; the changes whose text was erased.
 type Origins = (Vec<Option<VersionId>>, BTreeMap<VersionId, (String, By, u64)>, Vec<VersionId>);

@@ -180,8 +180,8 @@ impl Engine {
     fn own_changes(&self, caller: &Caller) -> Result<(Vec<HistoryEntry>, u64), Error> {
         let found = self.with_versions(Create::No, |versions| {
             let (mut own, mut others) = (Vec::new(), 0);
-            for (id, change) in versions.changes().rev() {
-                let Some(entry) = self.entry(id, change, None) else { continue };
+            for (id, change) in versions.changes().rev().filter(|(_, change)| change.event.is_none()) {
+                let Some(entry) = self.entry(versions, id, None) else { continue };
                 match change.by.is_of(caller) {
                     true => own.push(entry),
                     false => others += u64::from(own.is_empty() && is_change(&entry.operation)),

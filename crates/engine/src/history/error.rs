@@ -47,6 +47,20 @@ pub enum HistoryError {
         /// Why.
         gap: Gap,
     },
+    /// A checkpoint is of all files, of which one must be named.
+    MomentOfAll {
+        /// As asked.
+        asked: String,
+    },
+    /// More files, or larger ones, than one rewind changes.
+    TooMuch {
+        /// How many would change.
+        files: usize,
+        /// How many bytes they would get.
+        bytes: usize,
+        /// The most of each.
+        most: (usize, usize),
+    },
     /// The registry of files.
     Registry(RegistryError),
     /// Nothing of what others change is kept, because the settings say so.
@@ -68,7 +82,10 @@ impl HistoryError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::NoMoment { .. } | Self::NotOfConversation { .. } => "NOT_FOUND",
-            Self::NoMomentName { .. } | Self::NoTag { .. } | Self::SeveralFiles { .. } => "BAD_ARGUMENT",
+            Self::NoMomentName { .. } | Self::NoTag { .. } | Self::SeveralFiles { .. } | Self::MomentOfAll { .. } => {
+                "BAD_ARGUMENT"
+            }
+            Self::TooMuch { .. } => "TOO_LARGE",
             Self::Registry(_) => "REGISTRY_FAILED",
             Self::Unresolved { .. } => "CONFLICT",
             Self::NotKeptThen { .. } | Self::NotKept => "NOT_KEPT",

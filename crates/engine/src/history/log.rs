@@ -7,7 +7,7 @@ use readproof_core::{
 use readproof_disk::{Create, SessionName};
 use readproof_hosts::{
     block::Sha,
-    versions::{By, Change, ChangedFile, Checkpoint, Gap, Unwatched, VersionId},
+    versions::{By, Change, ChangedFile, Checkpoint, Gap, Unwatched, VersionId, Versions},
 };
 use readproof_index::{Holds, Registered, Tag, file_globs};
 use std::collections::BTreeMap;
@@ -119,7 +119,8 @@ impl Engine {
         let known = self.registry()?.as_ref().map(|registry| registry.files()).transpose()?.unwrap_or_default();
         let newest: BTreeMap<String, VersionId> = self
             .with_versions(Create::No, |versions| {
-                let newest = |path: &str| Some((path.to_owned(), versions.of_path(path).next_back()?.0));
+                let newest =
+                    |path: &str| Some((path.to_owned(), versions.event_of(versions.of_path(path).next_back()?.0)));
                 Ok(versions.paths().filter_map(newest).collect())
             })?
             .unwrap_or_default();
@@ -127,7 +128,7 @@ impl Engine {
         let most = list.limit.unwrap_or(LISTED_FILES);
         for (path, file) in known {
             let (tag, version) = (Tag::of(&path), newest.get(&path).copied());
-            if file.holds == Holds::Unseen {
+            if matches!(file.holds, Holds::Unseen | Holds::NotAFile) {
                 continue;
             }
             let is_wanted = (tags.is_empty() || tags.contains(&tag)) && (!list.changed || version.is_some());
@@ -150,14 +151,15 @@ impl Engine {
         let most = asked.limit.unwrap_or(LISTED_CHANGES);
         let listed = self.with_versions(Create::No, |versions| {
             let mut listed = HistoryListed { path: path.clone(), ..HistoryListed::default() };
-            let changes = versions.changes().map(|(id, change)| (id, Listed::Change(change)));
+            let changes = versions.changes().filter(|(_, change)| change.event.is_none());
+            let changes = changes.map(|(id, _)| (id, Listed::Change));
             let marks = versions.checkpoints().map(|(id, mark)| (id, Listed::Mark(mark)));
             let gaps = versions.unwatched().map(|(id, gap)| (id, Listed::Gap(gap)));
             let mut all: Vec<_> = changes.chain(marks).chain(gaps).collect();
             all.sort_by_key(|(id, _)| std::cmp::Reverse(*id));
             for (id, what) in all {
                 let entry = match what {
-                    Listed::Change(change) => self.entry(id, change, path.as_deref()),
+                    Listed::Change => self.entry(versions, id, path.as_deref()),
                     Listed::Mark(mark) => path.is_none().then(|| mark_entry(id, mark)),
                     // It may be of any file.
                     Listed::Gap(gap) => path.is_none().then(|| gap_entry(id, gap)),
@@ -191,28 +193,36 @@ impl Engine {
     /// What a record says, as far as this engine may tell.
     pub(super) fn change_entry(&self, id: VersionId) -> Option<HistoryEntry> {
         let everyone = self.everyones_sight().ok()?;
-        let found = self.with_versions(Create::No, |versions| {
-            Ok(versions.change(id).and_then(|change| everyone.entry(id, change, None)))
-        });
+        let found = self.with_versions(Create::No, |versions| Ok(everyone.entry(versions, id, None)));
         found.ok().flatten().flatten()
     }
 
-    /// A change as far as this caller may see it; `None` if nothing of it.
-    pub(super) fn entry(&self, id: VersionId, change: &Change, path: Option<&str>) -> Option<HistoryEntry> {
-        let is_wanted = |file: &&ChangedFile| {
-            path.is_none_or(|path| file.path == path || file.from.as_deref() == Some(path)) && self.may_name(&file.path)
-        };
+    /// A change as far as this caller may see it, all records of its event together; `None` if nothing of it.
+    pub(super) fn entry(&self, versions: &Versions, id: VersionId, path: Option<&str>) -> Option<HistoryEntry> {
+        let id = versions.event_of(id);
+        let change = versions.change(id)?;
+        let is_named =
+            |file: &ChangedFile| path.is_none_or(|path| file.path == path || file.from.as_deref() == Some(path));
         let hide = |file: &ChangedFile| {
             let from = file.from.clone().filter(|from| self.may_name(from));
             (ChangedFile { from, ..file.clone() }, None)
         };
-        let files: Vec<_> = change.files.iter().filter(is_wanted).map(hide).collect();
+        let of_record = |(id, change): (VersionId, &Change)| -> Vec<_> {
+            let shown = |file: &&ChangedFile| is_named(file) && self.may_see(versions, &file.path, id);
+            change.files.iter().filter(shown).map(hide).collect()
+        };
+        let files: Vec<_> = versions.event(id).flat_map(of_record).collect();
         let (operation, by, at) = (change.operation.to_string(), change.by.clone(), change.at);
         (!files.is_empty()).then_some(HistoryEntry { id, operation, name: None, by, at, files })
     }
 
-    /// The text of a file after a change.
-    pub(crate) fn show_version(&self, log: Option<&SessionName>, asked: &ShowVersion) -> Result<ShownVersion, Error> {
+    /// The text of a file after a change, or at a checkpoint.
+    pub(crate) fn show_version(
+        &self,
+        log: Option<&SessionName>,
+        asked: &ShowVersion,
+        control: &Control<'_>,
+    ) -> Result<ShownVersion, Error> {
         let call = self.asked_in(log);
         let file = asked.path.as_deref().map(|path| self.new_file(path)).transpose()?;
         let (path, logged) =
@@ -221,41 +231,69 @@ impl Engine {
             Some(path) => Error::NoVersion { path: path.clone(), version: Some(asked.version.clone()) },
             None => Error::History(HistoryError::NoMoment { asked: asked.version.clone() }),
         };
-        let id = VersionId::parse(&asked.version).ok_or_else(none)?;
-        let entry = self
-            .with_versions(Create::No, |versions| {
-                Ok(versions.change(id).and_then(|change| self.entry(id, change, logged.as_deref())))
-            })?
-            .flatten()
-            .ok_or_else(none)?;
-        let file = match &entry.files[..] {
-            [(file, _)] => file,
-            several => {
-                let paths = several.iter().map(|(file, _)| file.path.clone()).collect();
-                return Err(Error::History(HistoryError::SeveralFiles { version: asked.version.clone(), paths }));
+        let mark =
+            self.with_versions(Create::No, |versions| Ok(checkpoint_called(versions, &asked.version)))?.flatten();
+        let (path, version, text) = match (mark, path.clone().zip(logged.clone())) {
+            (Some(mark), Some((path, logged))) => {
+                // A file that did not change since is as it is.
+                self.look_around(control)?;
+                let text = self.text_at((&path, &logged), mark)?.ok_or_else(none)?;
+                (path, mark, text)
+            }
+            (Some(_), None) => {
+                return Err(Error::History(HistoryError::MomentOfAll { asked: asked.version.clone() }));
+            }
+            (None, _) => {
+                let id = VersionId::parse(&asked.version).ok_or_else(none)?;
+                let entry =
+                    self.with_versions(Create::No, |versions| Ok(self.entry(versions, id, logged.as_deref())))?;
+                let entry = entry.flatten().ok_or_else(none)?;
+                let (path, text) = self.left_by(&entry, path.as_deref(), &asked.version)?.ok_or_else(none)?;
+                (path, id, text)
             }
         };
-        let path = path.clone().unwrap_or_else(|| file.path.clone());
-        let hash = match State::after(file) {
-            State::Text(hash) => hash,
-            State::Gap(Gap::Sensitive) => return Err(Error::SensitiveVersion { path }),
-            State::Absent | State::Unknown => return Err(none()),
-            State::Gap(gap) => {
-                return Err(Error::History(HistoryError::NotKeptThen { path, version: asked.version.clone(), gap }));
-            }
-        };
-        let text = self.kept(&path, Some(hash))?.unwrap_or_else(|| Text::new(String::new()));
         let (shown, lines) = cut(&text, asked.most);
         for notice in self.saw(log, call, [Glimpse::text(&path, 1, shown)].into_iter()) {
             self.add_notice(notice);
         }
-        Ok(ShownVersion { path, version: id, text: shown.to_owned(), lines: (lines, text.total()), hash })
+        let (shown, lines, hash) = (shown.to_owned(), (lines, text.total()), text.hash());
+        Ok(ShownVersion { path, version, text: shown, lines, hash })
     }
+
+    /// The text that a change left of its one file; `None` if it left none.
+    fn left_by(&self, entry: &HistoryEntry, path: Option<&str>, asked: &str) -> Result<Option<(String, Text)>, Error> {
+        let file = match &entry.files[..] {
+            [(file, _)] => file,
+            several => {
+                let paths = several.iter().map(|(file, _)| file.path.clone()).collect();
+                return Err(Error::History(HistoryError::SeveralFiles { version: asked.to_owned(), paths }));
+            }
+        };
+        let path = path.unwrap_or(&file.path).to_owned();
+        let hash = match State::after(file) {
+            State::Text(hash) => hash,
+            State::Gap(Gap::Sensitive) => return Err(Error::SensitiveVersion { path }),
+            State::Absent | State::Unknown => return Ok(None),
+            State::Gap(gap) => {
+                return Err(Error::History(HistoryError::NotKeptThen { path, version: asked.to_owned(), gap }));
+            }
+        };
+        let text = self.kept(&path, Some(hash))?.unwrap_or_else(|| Text::new(String::new()));
+        Ok(Some((path, text)))
+    }
+}
+
+/// The checkpoint of this number or name.
+pub(super) fn checkpoint_called(versions: &Versions, asked: &str) -> Option<VersionId> {
+    let is_it = |(id, mark): &(VersionId, &Checkpoint)| {
+        mark.name.as_deref() == Some(asked) || Some(*id) == VersionId::parse(asked)
+    };
+    versions.checkpoints().rev().find(is_it).map(|(id, _)| id)
 }
 
 /// A line of the list.
 enum Listed<'l> {
-    Change(&'l Change),
+    Change,
     Mark(&'l Checkpoint),
     Gap(Unwatched),
 }

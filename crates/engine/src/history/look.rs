@@ -6,7 +6,7 @@ use readproof_core::{
     policy::{Act, Acts},
     text::{ContentHash, Text},
 };
-use readproof_disk::{BlobId, Create, STORE_NAME};
+use readproof_disk::{BlobId, Create, STORE_NAME, Stands};
 use readproof_hosts::{
     block::Sha,
     versions::{By, Change, ChangedFile, FIRST, Gap, Gaps, MET, MET_BY_GIT, UNSEEN, VersionId, Versions},
@@ -27,7 +27,7 @@ const DATABASE: &str = "registry.db";
 /// How many files are read before their texts are stored.
 const AT_ONCE: usize = 256;
 
-/// How many files met for the first time one record names.
+/// How many files one record names. Of more than that, several records are one event.
 const IN_ONE_RECORD: usize = 1000;
 
 /// What a look found.
@@ -133,13 +133,13 @@ impl Engine {
         let hidden_now = if field.names.is_some() { BTreeSet::new() } else { hidden_now };
         let left_out: BTreeSet<String> = left_out.into_iter().map(|unmet| unmet.path).chain(hidden_now).collect();
         found.unseen = self.unseen(left_out.iter().map(String::as_str))?;
-        // What was read is so since what is recorded now.
-        let newest = self.with_versions(Create::Yes, |versions| Ok(versions.newest().0))?.unwrap_or_default();
+        // What was read is so at the next record: at the newest one something may have been otherwise.
+        let next = self.with_versions(Create::Yes, |versions| Ok(versions.newest().0 + 1))?.unwrap_or(1);
         let records = self.record_met(found, worked_out)?;
-        registry.keep(met.iter().chain(&gone), newest)?;
-        registry.leave_out(left_out.iter().map(String::as_str), newest)?;
+        registry.keep(met.iter().chain(&gone), next)?;
+        registry.leave_out(left_out.iter().map(String::as_str), next)?;
         if complete.is_none() && !walked.unreadable && field.names.is_none() {
-            registry.completed(&settings, newest)?;
+            registry.completed(&settings, next)?;
         }
         Ok(Some(Looked { files: walked.files, odd: walked.odd, met: records, complete, ignores }))
     }
@@ -150,7 +150,12 @@ impl Engine {
         // Where a file or a link has the name of its folder, it is gone with that.
         let is_folder = |folder: &str| self.root.glance(folder).is_some_and(|found| found.is_folder());
         let is_closed = || folder != "." && is_folder(folder) && self.root.folder(folder).is_err();
-        self.root.glance(path).is_some_and(|found| found.is_file()) || is_closed()
+        match self.root.stands(path) {
+            Stands::File | Stands::Link | Stands::Other => true,
+            // A folder is no file, and what is behind a link has another name.
+            Stands::Folder | Stands::BehindLink | Stands::BelowFile => false,
+            Stands::Nothing => is_closed(),
+        }
     }
 
     /// The files of which a change is recorded: those that may be looked at, and those that a rule hides.
@@ -193,10 +198,10 @@ impl Engine {
             Ok((last, versions.newest()))
         })?;
         let (recorded, worked_out) = recorded.unwrap_or((None, VersionId(0)));
-        let file = match self.registry()?.as_ref() {
-            Some(registry) if recorded.is_none() => registry.file(path)?,
-            Some(_) | None => None,
-        };
+        let row = self.registry()?.as_ref().map(|registry| registry.file(path)).transpose()?.flatten();
+        let mode = row.as_ref().filter(|row| recorded.is_none_or(|state| row.hash() == state.hash()));
+        let mode = mode.map(|row| row.mode).filter(|mode| *mode > 0);
+        let file = row.filter(|_| recorded.is_none());
         let (state, since) = recorded.map_or_else(|| registered(file.as_ref(), None), |state| (state, None));
         let now = found.map_or(State::Absent, State::Text);
         if state == now || state == State::Unknown {
@@ -210,7 +215,8 @@ impl Engine {
         }
         let (before, after) = (state.hash().map(Sha), found.map(Sha));
         let removed = found.is_none();
-        let outside = vec![ChangedFile { path: path.to_owned(), before, after, from: None, removed, since, gaps }];
+        let path = path.to_owned();
+        let outside = vec![ChangedFile { path, before, after, from: None, removed, since, gaps, mode }];
         self.record_met(Found { outside, ..Found::default() }, worked_out)?;
         Ok(None)
     }
@@ -252,7 +258,7 @@ impl Engine {
             })?
             .unwrap_or_default();
         let mut texts: Vec<Text> = Vec::new();
-        for Changed { met, before, since, kind } in changes {
+        for Changed { met, before, since, kind, mode } in changes {
             let now = met.now.as_ref();
             let mut gaps = Gaps { before: None, after: now.and_then(gap_of) };
             match before {
@@ -270,6 +276,7 @@ impl Engine {
                 removed: now.is_none(),
                 since,
                 gaps,
+                mode,
             };
             match kind {
                 FIRST => found.first.push(file),
@@ -300,6 +307,7 @@ impl Engine {
                 removed: false,
                 since: None,
                 gaps,
+                mode: None,
             })
         };
         let found = self.with_versions(Create::Yes, |versions| {
@@ -308,21 +316,32 @@ impl Engine {
         Ok(found.unwrap_or_default())
     }
 
+    /// The text of a file of which no change is recorded, if it was looked at by then and is the same since.
+    pub(super) fn unchanged_since(&self, path: &str, moment: VersionId) -> Result<Option<Text>, Error> {
+        let file = self.registry()?.as_ref().map(|registry| registry.file(path)).transpose()?.flatten();
+        let file = file.filter(|file| file.since <= moment.0);
+        let Some((file, hash)) = file.as_ref().and_then(|file| Some((file, file.hash()?))) else { return Ok(None) };
+        self.keep_earlier(Some(file), hash)?;
+        Ok(self.stored(hash))
+    }
+
     fn text_in_git(&self, blob: BlobId) -> Option<Text> {
         Text::from_bytes(self.root.blob(blob, &self.git_question(&Control::WAIT))?).ok()
     }
 
     fn record_met(&self, found: Found, worked_out: VersionId) -> Result<Vec<VersionId>, Error> {
-        let mut changes: Vec<(&'static str, Vec<ChangedFile>)> =
-            found.first.chunks(IN_ONE_RECORD).map(|files| (FIRST, files.to_vec())).collect();
-        changes.extend([(UNSEEN, found.unseen), (MET_BY_GIT, found.by_git), (MET, found.outside)]);
-        let at = self.now();
-        let mut records = Vec::new();
-        for (operation, mut files) in changes.into_iter().filter(|(_, files)| !files.is_empty()) {
+        let (at, mut records) = (self.now(), Vec::new());
+        let kinds = [(FIRST, found.first), (UNSEEN, found.unseen), (MET_BY_GIT, found.by_git), (MET, found.outside)];
+        for (operation, mut files) in kinds {
             files.sort_by(|one, other| one.path.cmp(&other.path));
-            let change = Change { operation: operation.into(), files, by: By::outside(), at, entry: None };
-            let id = self.with_versions(Create::Yes, |versions| versions.met(change, worked_out))?.flatten();
-            records.extend(id.filter(|_| operation == MET || operation == MET_BY_GIT));
+            let mut event = None;
+            for files in files.chunks(IN_ONE_RECORD) {
+                let (operation, files, by) = (operation.into(), files.to_vec(), By::outside());
+                let change = Change { operation, files, by, at, entry: None, event: event.map(|VersionId(id)| id) };
+                let id = self.with_versions(Create::Yes, |versions| versions.met(change, worked_out))?.flatten();
+                event = event.or(id);
+            }
+            records.extend(event.filter(|_| operation == MET || operation == MET_BY_GIT));
         }
         Ok(records)
     }
@@ -334,6 +353,8 @@ struct Changed<'m> {
     before: State,
     since: Option<u64>,
     kind: &'static str,
+    /// The permissions that it had.
+    mode: Option<u32>,
 }
 
 /// What changed, if anything.
@@ -345,7 +366,7 @@ fn change_of<'m>(
 ) -> Option<Changed<'m>> {
     let now = met.now.as_ref().map_or(State::Absent, |now| match now.holds {
         Holds::Text { hash, .. } => State::Text(hash),
-        Holds::TooLarge | Holds::NotText | Holds::Sensitive | Holds::Unknown | Holds::Unseen => {
+        Holds::TooLarge | Holds::NotText | Holds::Sensitive | Holds::Unknown | Holds::Unseen | Holds::NotAFile => {
             State::Gap(gap_of(now).unwrap_or(Gap::Other))
         }
     });
@@ -353,10 +374,11 @@ fn change_of<'m>(
     // A name that not every look meets may have been there.
     let complete = complete.filter(|_| met.now.as_ref().is_some_and(|now| now.walked));
     let (before, since) = recorded.map_or_else(|| registered(met.before.as_ref(), complete), |state| (state, None));
-    let changed = |kind| Some(Changed { met, before, since, kind });
+    let mode = || mode_before(versions, met);
+    let changed = |kind| Some(Changed { met, before, since, kind, mode: mode() });
     let blob = |of: &Registered| match of.holds {
         Holds::Text { blob, .. } => blob,
-        Holds::TooLarge | Holds::NotText | Holds::Sensitive | Holds::Unknown | Holds::Unseen => None,
+        Holds::TooLarge | Holds::NotText | Holds::Sensitive | Holds::Unknown | Holds::Unseen | Holds::NotAFile => None,
     };
     let (was_in_git, is_in_git) = (met.before.as_ref().and_then(blob), met.now.as_ref().and_then(blob));
     match (before, now) {
@@ -368,12 +390,25 @@ fn change_of<'m>(
         (before, now) if before == now => None,
         // Git has its text.
         (State::Unknown, State::Text(_)) if is_in_git.is_some() => None,
+        // Of a link there is no text to keep; the registry remembers that it was there.
+        (State::Unknown, State::Gap(Gap::NotAFile)) => None,
         (State::Unknown, State::Text(_) | State::Gap(_)) => changed(FIRST),
         (State::Unknown, State::Absent | State::Unknown) => None,
         (_, State::Absent) if was_in_git.is_some() && !tracked.contains_key(&met.path) => changed(MET_BY_GIT),
         (_, _) if is_in_git.is_some() && is_in_git != was_in_git => changed(MET_BY_GIT),
         (_, _) => changed(MET),
     }
+}
+
+/// The permissions that a file had before, if they are known: those at the last look, unless it was made anew since. A call that
+/// changes a text keeps them.
+fn mode_before(versions: &Versions, met: &Met) -> Option<u32> {
+    let before = met.before.as_ref().filter(|before| before.mode > 0)?;
+    let is_kept = |(_, change, file): (VersionId, &Change, &ChangedFile)| {
+        !change.by.is_outside() && file.before.is_some() && file.after.is_some()
+    };
+    let mut since = versions.of_path(&met.path).rev().take_while(|(id, _, _)| id.0 > before.since);
+    since.all(is_kept).then_some(before.mode)
 }
 
 /// What a file was at the last look, and since which record of the log.
@@ -396,6 +431,7 @@ pub(super) fn gap_of(file: &Registered) -> Option<Gap> {
         Holds::Sensitive => Some(Gap::Sensitive),
         Holds::Unknown => Some(Gap::Unreadable),
         Holds::Unseen => Some(Gap::NotLookedAt),
+        Holds::NotAFile => Some(Gap::NotAFile),
     }
 }
 

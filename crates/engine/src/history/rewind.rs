@@ -1,57 +1,27 @@
 //! Back to an earlier moment. What cannot be restored is named and left as it is; what other callers changed since is merged, or
 //! kept as a conflict. Everything that goes has a version, so a rewind is undone by another one. All files change, or none.
 
-use readproof_core::{
-    operation::{Caller, Leaf, OutsideChanges, Over, Rewind},
-    text::{ContentHash, Text},
-};
-use readproof_disk::{Create, SessionName};
+use readproof_core::operation::{Caller, Leaf, OutsideChanges, Over, Rewind};
+use readproof_disk::{Create, FileRef, SessionName};
 use readproof_hosts::{
-    block::Sha,
     session::{EntryId, Record},
-    versions::{By, Checkpoint, Conflict, FIRST, Gap, UNSEEN, VersionId, Versions},
+    versions::{By, ChangedFile, Checkpoint, FIRST, Gap, UNSEEN, VersionId, Versions},
 };
 
 use std::collections::BTreeSet;
 
-use super::state::State;
+use super::{
+    state::State,
+    undo::{Aim, Differs, Goal, Since, Undo},
+};
 use crate::{
-    Control, Conversation, Engine, Error, HistoryError, LoggedSession, Merged, Written,
+    Control, Conversation, Engine, Error, HistoryError, LoggedSession, Written,
     edit::{Intent, Wanted},
-    three_way,
 };
 
-/// What becomes of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Undo {
-    /// It gets the text that it had.
-    Restored,
-    /// It comes back.
-    Made,
-    /// It goes: it was not there.
-    Removed,
-    /// The conversation's own changes are undone; what others changed stays.
-    Merged,
-    /// It stays: its text of that moment is not known, or not kept.
-    NotKnown(Gap),
-    /// It stays: what is there now could not be brought back.
-    NotKept(Gap),
-    /// It stays: it holds rules, which belong to the person. One that is named goes back.
-    Rules,
-    /// It stays: others changed the same lines. The conflict, once it is recorded.
-    Conflict(Option<VersionId>),
-}
-
-impl Undo {
-    /// Whether the file stays as it is.
-    #[must_use]
-    pub fn stays(self) -> bool {
-        match self {
-            Self::Restored | Self::Made | Self::Removed | Self::Merged => false,
-            Self::NotKnown(_) | Self::NotKept(_) | Self::Rules | Self::Conflict(_) => true,
-        }
-    }
-}
+/// The most files that one rewind changes, and the most bytes that they get: all of them are planned, journaled and recorded as one.
+const MOST_FILES: usize = 10_000;
+const MOST_BYTES: usize = 256 << 20;
 
 /// One file of a rewind.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,29 +45,6 @@ pub struct Rewound {
     pub written: Option<Written>,
     /// Where the conversation stands now, if it went back too; `None` inside is its root.
     pub leaf: Option<Option<EntryId>>,
-}
-
-/// A file that is not as it was.
-struct Differs {
-    path: String,
-    then: State,
-    now: State,
-    /// The changes since, oldest first: before, after, and whether someone else made it.
-    since: Vec<(State, State, bool)>,
-}
-
-/// What is to be done about a file.
-enum Aim {
-    Text(Goal),
-    /// It stays, and that is recorded.
-    Conflict(Box<Conflict>),
-}
-
-/// What is wanted of a file.
-struct Goal {
-    path: String,
-    now: Option<ContentHash>,
-    text: Option<Text>,
 }
 
 impl Engine {
@@ -128,9 +75,9 @@ impl Engine {
         asked: &Rewind,
         control: &Control<'_>,
     ) -> Result<Rewound, Error> {
-        let wanted = asked.paths.iter().map(|path| Ok(self.logged_name(&self.new_file(path)?)));
-        let wanted = wanted.collect::<Result<Vec<String>, Error>>()?;
         let complete = self.look_around(control)?.complete;
+        let wanted = asked.paths.iter().map(|path| self.meant(&self.new_file(path)?));
+        let wanted = wanted.collect::<Result<Vec<String>, Error>>()?;
         let walked = self.walked(complete)?;
         let (to, differs, others) = self
             .with_versions(Create::No, |versions| Ok(self.differs(versions, caller, (asked, &wanted), &walked)))?
@@ -145,7 +92,7 @@ impl Engine {
         for differs in differs {
             let (what, goal) = match rules.is_policy_file(&differs.path) && !wanted.contains(&differs.path) {
                 true => (Undo::Rules, None),
-                false => self.goal(caller, &differs),
+                false => self.feasible(&differs, self.goal(caller, &differs)),
             };
             let goal = match goal {
                 Some(Aim::Conflict(conflict)) => {
@@ -161,16 +108,34 @@ impl Engine {
         if asked.dry_run {
             return Ok(Rewound { to, files, others, written: None, leaf: None });
         }
+        refuse_too_much(&goals)?;
         let written = self.restore(caller, conversation, (to, &goals), (asked.leaf, control))?;
         for (at, conflict) in conflicts {
             files[at].what =
                 Undo::Conflict(self.with_versions(Create::Yes, |versions| versions.conflicted(*conflict))?);
         }
         let leaf = match (leaf, conversation.log()) {
-            (Some(entry), Some(log)) => Some(self.branch(Some(log), entry.map(|entry| entry.0))?),
+            (Some(entry), Some(log)) => match self.branch(Some(log), entry.map(|entry| entry.0)) {
+                // It had not begun then and has not since.
+                Err(Error::NoSession(_)) if entry.is_none() => Some(None),
+                leaf => Some(leaf?),
+            },
             (_, _) => None,
         };
         Ok(Rewound { to, files, others, written, leaf })
+    }
+
+    /// The name in the log that a caller means: its own if a file ever had this name, else that of the file behind links.
+    fn meant(&self, file: &FileRef) -> Result<String, Error> {
+        let own = file.key().to_string();
+        let was_file = self.with_versions(Create::No, |versions| {
+            let is_file = |gap: Option<Gap>| gap.is_some_and(|gap| gap != Gap::NotAFile);
+            let was_file = |file: &ChangedFile| {
+                file.before.or(file.after).is_some() || is_file(file.gaps.before) || is_file(file.gaps.after)
+            };
+            Ok(versions.of_path(&own).any(|(_, _, file)| was_file(file)))
+        })?;
+        Ok(if was_file == Some(true) { own } else { self.logged_name(file) })
     }
 
     /// Since which record of the log a file was not there, if no look met it: those that every look meets.
@@ -201,23 +166,24 @@ impl Engine {
             // A person takes everything back.
             (None, false) => false,
         };
+        let is_change = |operation: &str| operation != FIRST && operation != UNSEEN;
         let (mut found, mut others) = (Vec::new(), 0);
         for path in versions.paths().filter(|path| is_wanted(path) && self.may_name(path)) {
-            let since: Vec<_> = versions
-                .of_path(path)
-                .filter(|(id, _, _)| *id > to)
-                .map(|(_, change, file)| {
-                    (State::before(file, &change.operation), State::after(file), is_foreign(&change.by))
-                })
-                .collect();
-            let is_change = |operation: &str| operation != FIRST && operation != UNSEEN;
-            let mut of_path = versions.of_path(path).filter(|(id, _, _)| *id > to);
-            let (true, Some((_, now, _))) =
-                (of_path.any(|(_, change, _)| is_change(&change.operation)), since.last().copied())
-            else {
-                continue;
-            };
-            if since.iter().all(|(_, _, foreign)| *foreign) {
+            let (mut since, mut changed, mut visible) = (Vec::new(), false, true);
+            for (id, change, file) in versions.of_path(path).rev() {
+                visible &= self.may_see(versions, path, id);
+                if id <= to || !visible {
+                    // What it was at that moment.
+                    break;
+                }
+                changed |= is_change(&change.operation);
+                let (before, after) = (State::before(file, &change.operation), State::after(file));
+                let keeps_mode = !change.by.is_outside() && before.hash().is_some() && after.hash().is_some();
+                since.push(Since { before, after, foreign: is_foreign(&change.by), mode: file.mode, keeps_mode });
+            }
+            since.reverse();
+            let (true, true, Some(now)) = (visible, changed, since.last().map(|last| last.after)) else { continue };
+            if since.iter().all(|since| since.foreign) {
                 // Nothing of it is to be undone.
                 others += 1;
                 continue;
@@ -226,6 +192,11 @@ impl Engine {
                 true => State::assumed_at(versions, path, to),
                 false => State::at(versions, path, to, absent(path)),
             };
+            // Nothing is there, and as far as anyone knows nothing was.
+            let is_nothing = now == State::Absent && State::assumed_at(versions, path, to) == State::Absent;
+            if is_nothing && then == State::Unknown {
+                continue;
+            }
             // Of what is only a gap nobody knows whether it is the same.
             if then != now || matches!(now, State::Gap(_)) {
                 found.push(Differs { path: path.to_owned(), then, now, since });
@@ -276,69 +247,6 @@ impl Engine {
         }
     }
 
-    /// What becomes of a file, and with which text.
-    fn goal(&self, caller: &Caller, differs: &Differs) -> (Undo, Option<Aim>) {
-        let now = match differs.now {
-            State::Text(hash) => Some(hash),
-            State::Absent => None,
-            State::Gap(gap) => return (Undo::NotKept(gap), None),
-            State::Unknown => return (Undo::NotKept(Gap::NotLookedAt), None),
-        };
-        let path = differs.path.clone();
-        let goal = |text: Option<Text>| Some(Aim::Text(Goal { path: path.clone(), now, text }));
-        let then = match differs.then {
-            State::Text(hash) => match self.recorded(hash) {
-                Ok(text) => Some(text),
-                Err(why) => return (Undo::NotKnown(why), None),
-            },
-            State::Absent => None,
-            State::Gap(gap) => return (Undo::NotKnown(gap), None),
-            State::Unknown => return (Undo::NotKnown(Gap::NotLookedAt), None),
-        };
-        if differs.since.iter().all(|(_, _, foreign)| !foreign) {
-            let what = match (now, &then) {
-                (Some(_), Some(_)) => Undo::Restored,
-                (None, Some(_)) => Undo::Made,
-                (_, None) => Undo::Removed,
-            };
-            return (what, goal(then));
-        }
-        let present = now.and_then(|hash| self.stored(hash));
-        if let (Some(present), Some(text)) = (&present, self.without_own(differs, present.as_ref())) {
-            if text.hash() == present.hash() {
-                return (Undo::Merged, None);
-            }
-            return (Undo::Merged, goal(Some(text)));
-        }
-        let sides = then.as_ref().zip(present.as_ref());
-        let Some((then, present)) = sides else { return (Undo::Conflict(None), None) };
-        let base = differs.since.iter().rev().find(|(_, _, foreign)| !foreign).and_then(|(_, after, _)| after.hash());
-        let sha = |text: &Text| Sha(text.hash());
-        let conflict = Conflict {
-            path,
-            base: base.map_or_else(|| sha(then), Sha),
-            ours: sha(then),
-            theirs: Some(sha(present)),
-            by: By::from(caller),
-            at: self.now(),
-        };
-        (Undo::Conflict(None), Some(Aim::Conflict(Box::new(conflict))))
-    }
-
-    /// The present text without the conversation's own changes; `None` if others changed the same lines.
-    fn without_own(&self, differs: &Differs, present: Option<&Text>) -> Option<Text> {
-        let mut text = present?.clone();
-        for (before, after, _) in differs.since.iter().rev().filter(|(_, _, foreign)| !foreign) {
-            let before = self.recorded(before.hash()?).ok()?;
-            let after = self.recorded(after.hash()?).ok()?;
-            text = match three_way(&after, &before, &text) {
-                Merged::Clean(merged) => merged,
-                Merged::Conflict(_) | Merged::TooLarge | Merged::Disputed => return None,
-            };
-        }
-        Some(text)
-    }
-
     /// Writes what is wanted: all of it, or nothing.
     fn restore<C: Conversation>(
         &self,
@@ -348,13 +256,13 @@ impl Engine {
         (leaf, control): (Leaf, &Control<'_>),
     ) -> Result<Option<Written>, Error> {
         let mut wanted = Vec::new();
-        for Goal { path, now, text } in goals {
+        for Goal { path, now, text, mode } in goals {
             let intent = match text {
-                Some(text) => Intent::Restored(text.as_str(), to),
+                Some(text) => Intent::Restored(text.as_str(), to, *mode),
                 None => Intent::Delete,
             };
             let over = now.map_or(Over::Held, Over::Hash);
-            wanted.push(Wanted { file: self.new_file(&self.root.absolute(path))?, intent, over });
+            wanted.push(Wanted { file: self.logged_file(path)?, intent, over });
         }
         if wanted.is_empty() {
             return Ok(None);
@@ -366,4 +274,14 @@ impl Engine {
         };
         Ok(Some(written))
     }
+}
+
+/// Refuses before anything is touched what is too much for one change.
+fn refuse_too_much(goals: &[Goal]) -> Result<(), Error> {
+    let bytes: usize = goals.iter().map(|goal| goal.text.as_ref().map_or(0, |text| text.as_str().len())).sum();
+    if goals.len() > MOST_FILES || bytes > MOST_BYTES {
+        let (files, most) = (goals.len(), (MOST_FILES, MOST_BYTES));
+        return Err(Error::History(HistoryError::TooMuch { files, bytes, most }));
+    }
+    Ok(())
 }

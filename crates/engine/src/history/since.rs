@@ -7,7 +7,7 @@ use readproof_core::{
     text::Text,
 };
 use readproof_disk::{Create, SessionName};
-use readproof_hosts::versions::{By, FIRST, UNSEEN, VersionId, Versions};
+use readproof_hosts::versions::{By, Change, FIRST, UNSEEN, VersionId, Versions};
 
 use super::{log::HistoryEntry, state::State};
 use crate::{Control, Engine, Error, read::Glimpse};
@@ -33,8 +33,8 @@ pub struct ChangesFound {
     pub unshown: Vec<String>,
 }
 
-/// A file that others changed, with both states.
-type Changed = (String, State, State);
+/// A file that others changed: what it was before and after, once for each run of changes with none of the caller's own between.
+type Changed = (String, Vec<(State, State)>);
 
 impl Engine {
     /// What others changed since a moment.
@@ -54,8 +54,9 @@ impl Engine {
         self.mark_erased(&mut entries);
         let (mut diff, mut unshown, mut left) = (String::new(), Vec::new(), TEXT_CHARS);
         let mut glimpses = Vec::new();
-        for (at, (path, then, now)) in files.into_iter().enumerate() {
-            let Some(fitted) = self.between(&path, (then, now), left, control)?.filter(|_| at < MOST_DIFFS) else {
+        let runs = files.into_iter().flat_map(|(path, runs)| runs.into_iter().map(move |run| (path.clone(), run)));
+        for (at, (path, states)) in runs.enumerate() {
+            let Some(fitted) = self.between(&path, states, left, control)?.filter(|_| at < MOST_DIFFS) else {
                 unshown.push(path);
                 continue;
             };
@@ -66,6 +67,7 @@ impl Engine {
                 unshown.push(path);
             }
         }
+        unshown.dedup();
         for notice in self.saw(log, call, glimpses.into_iter()) {
             self.add_notice(notice);
         }
@@ -88,9 +90,10 @@ impl Engine {
             }
         };
         let (mut entries, mut total, mut paths) = (Vec::new(), 0, Vec::<String>::new());
-        for (id, change) in versions.changes().filter(|(id, change)| *id > since && !is_own(&change.by)) {
+        let is_event = |change: &Change| change.event.is_none() && !is_own(&change.by);
+        for (id, _) in versions.changes().filter(|(id, change)| *id > since && is_event(change)) {
             let Some(entry) =
-                self.entry(id, change, None).filter(|entry| ![FIRST, UNSEEN].contains(&entry.operation.as_str()))
+                self.entry(versions, id, None).filter(|entry| ![FIRST, UNSEEN].contains(&entry.operation.as_str()))
             else {
                 continue;
             };
@@ -104,18 +107,29 @@ impl Engine {
                 entries.push(entry);
             }
         }
-        let state = |path: String| {
-            let then = match State::assumed_at(versions, &path, since) {
-                // Met for the first time since: that is where it begins.
-                State::Unknown => {
-                    versions.of_path(&path).next().map_or(State::Unknown, |(_, _, file)| State::after(file))
+        let runs = |path: String| {
+            let (mut runs, mut consecutive) = (Vec::<(State, State)>::new(), false);
+            for (_, change, file) in versions.of_path(&path).filter(|(id, _, _)| *id > since) {
+                if is_own(&change.by) {
+                    consecutive = false;
+                    continue;
                 }
-                known @ (State::Text(_) | State::Absent | State::Gap(_)) => known,
-            };
-            let now = State::assumed_at(versions, &path, versions.newest());
-            (path, then, now)
+                let after = State::after(file);
+                // Met for the first time: that is where it begins.
+                let before = match State::before(file, &change.operation) {
+                    State::Unknown => after,
+                    known @ (State::Text(_) | State::Absent | State::Gap(_)) => known,
+                };
+                match runs.last_mut().filter(|_| consecutive) {
+                    Some(run) => run.1 = after,
+                    None => runs.push((before, after)),
+                }
+                consecutive = true;
+            }
+            runs.retain(|(before, after)| before != after);
+            (path, runs)
         };
-        let files = paths.into_iter().map(state).filter(|(_, then, now)| then != now).collect();
+        let files = paths.into_iter().map(runs).filter(|(_, runs)| !runs.is_empty()).collect();
         Ok((since, entries, total, files))
     }
 

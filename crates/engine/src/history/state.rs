@@ -1,9 +1,10 @@
 //! What a file was at a moment, as the version log tells.
 
-use readproof_core::text::ContentHash;
+use readproof_core::text::{ContentHash, Text};
+use readproof_disk::Create;
 use readproof_hosts::{
     block::Sha,
-    versions::{ChangedFile, FIRST, Gap, VersionId, Versions},
+    versions::{Change, ChangedFile, FIRST, Gap, VersionId, Versions},
 };
 
 use crate::{Engine, Error, HistoryError};
@@ -85,9 +86,48 @@ impl Engine {
             return Ok(id);
         }
         let id = VersionId::parse(asked).ok_or_else(none)?;
-        let is_known =
-            versions.change(id).is_some_and(|change| change.files.iter().any(|file| self.may_name(&file.path)))
-                || versions.checkpoints().any(|(other, _)| other == id);
-        is_known.then_some(id).ok_or_else(none)
+        if versions.checkpoints().any(|(other, _)| other == id) {
+            return Ok(id);
+        }
+        let is_shown =
+            |id: VersionId, change: &Change| change.files.iter().any(|file| self.may_see(versions, &file.path, id));
+        // An event has happened once its last record is written.
+        let mut event = versions.event(id).rev();
+        let last = event.next().map(|(last, _)| last);
+        let is_known = versions.event(id).any(|(id, change)| is_shown(id, change));
+        last.filter(|_| is_known).ok_or_else(none)
+    }
+
+    /// Whether a version may be shown: a rule may hide any of the names that its file had before or has had since.
+    pub(super) fn may_see(&self, versions: &Versions, path: &str, id: VersionId) -> bool {
+        self.may_name(path) && versions.names_of(path, id).into_iter().all(|name| self.may_name(name))
+    }
+
+    /// The text of a file at a moment; `None` if there was no file.
+    pub(super) fn text_at(&self, (path, logged): (&str, &str), moment: VersionId) -> Result<Option<Text>, Error> {
+        let not_kept = |gap| {
+            let (path, version) = (path.to_owned(), moment.to_string());
+            Err(Error::History(HistoryError::NotKeptThen { path, version, gap }))
+        };
+        let state = self.with_versions(Create::No, |versions| {
+            let before = versions.of_path(logged).rev().find(|(id, _, _)| *id <= moment);
+            let after = versions.of_path(logged).find(|(id, _, _)| *id > moment);
+            let mut near = before.iter().chain(&after);
+            let is_shown = near.all(|(id, _, _)| self.may_see(versions, logged, *id));
+            let is_logged = versions.of_path(logged).next().is_some();
+            Ok(is_shown.then(|| (State::at(versions, logged, moment, None), is_logged)))
+        })?;
+        match state.flatten().unwrap_or((State::Unknown, true)) {
+            (State::Text(hash), _) => self.kept(path, Some(hash)),
+            (State::Absent, _) => Ok(None),
+            (State::Gap(Gap::Sensitive), _) => Err(Error::SensitiveVersion { path: path.to_owned() }),
+            (State::Gap(gap), _) => not_kept(gap),
+            (State::Unknown, true) => not_kept(Gap::NotLookedAt),
+            // No change of it is recorded: it is as it was, if it was looked at by then.
+            (State::Unknown, false) => match self.unchanged_since(logged, moment)? {
+                Some(text) => Ok(Some(text)),
+                None => not_kept(Gap::NotLookedAt),
+            },
+        }
     }
 }

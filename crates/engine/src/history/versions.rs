@@ -11,6 +11,7 @@ use readproof_hosts::{
     versions::{Gap, VersionId, Versions, VersionsError},
 };
 
+use super::log::checkpoint_called;
 use crate::{Control, Engine, Error, conversation::locked, read::Glimpse};
 
 /// A text of a file: a version that is kept, or the one that is there.
@@ -69,7 +70,14 @@ impl Engine {
         let file = self.new_file(&request.path)?;
         let path = file.key().to_string();
         let logged = self.logged_name(&file);
-        let known = self.with_versions(Create::No, |versions| Ok(texts_of(versions, &logged)))?.unwrap_or_default();
+        let known = self.with_versions(Create::No, |versions| {
+            Ok(texts_of(versions, &logged, &|id| self.may_see(versions, &logged, id)))
+        })?;
+        let known = known.unwrap_or_default();
+        if request.from.is_some() || request.to.is_some() {
+            // A checkpoint may be of a file that did not change since.
+            self.look_around(control)?;
+        }
         let from = self.version(&path, &known, request.from.as_deref(), || match known.last() {
             Some((id, _)) => Ok(Which::Version(*id)),
             None => Err(Error::NoVersion { path: path.clone(), version: None }),
@@ -86,10 +94,10 @@ impl Engine {
         let text = |which: &Which| match which {
             Which::Working => working(),
             Which::First => self.kept(&path, known.first().and_then(|(_, (before, _))| *before)),
-            Which::Version(id) => {
-                let found = known.iter().find(|(other, _)| other == id);
-                self.kept(&path, found.and_then(|(_, (_, after))| *after))
-            }
+            Which::Version(id) => match known.iter().find(|(other, _)| other == id) {
+                Some((_, (_, after))) => self.kept(&path, *after),
+                None => self.text_at((&path, &logged), *id),
+            },
         };
         let (before, after) = (text(&from)?, text(&to)?);
         let same = before.as_ref().map(Text::as_str) == after.as_ref().map(Text::as_str);
@@ -138,6 +146,10 @@ impl Engine {
             "working" | "worktree" | "now" => Ok(Which::Working),
             "first" | "v0" if !known.is_empty() => Ok(Which::First),
             _ => {
+                let mark = self.with_versions(Create::No, |versions| Ok(checkpoint_called(versions, asked)))?;
+                if let Some(mark) = mark.flatten() {
+                    return Ok(Which::Version(mark));
+                }
                 let id = VersionId::parse(asked).ok_or_else(none)?;
                 known.iter().any(|(other, _)| *other == id).then_some(Which::Version(id)).ok_or_else(none)
             }
@@ -148,12 +160,9 @@ impl Engine {
 /// A version of one file, with the texts before and after.
 type KnownVersion = (VersionId, (Option<ContentHash>, Option<ContentHash>));
 
-/// The versions of a file, oldest first.
-fn texts_of(versions: &Versions, path: &str) -> Vec<KnownVersion> {
+/// The versions of a file that may be shown, oldest first.
+fn texts_of(versions: &Versions, path: &str, is_shown: &dyn Fn(VersionId) -> bool) -> Vec<KnownVersion> {
     let hash = |sha: Option<Sha>| sha.map(|Sha(hash)| hash);
-    let of_file = |(id, change): (VersionId, &readproof_hosts::versions::Change)| {
-        let file = change.files.iter().find(|file| file.path == path)?;
-        Some((id, (hash(file.before), hash(file.after))))
-    };
-    versions.changes().filter_map(of_file).collect()
+    let of_file = versions.of_path(path).filter(|(id, _, _)| is_shown(*id));
+    of_file.map(|(id, _, file)| (versions.event_of(id), (hash(file.before), hash(file.after)))).collect()
 }

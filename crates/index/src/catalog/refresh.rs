@@ -193,7 +193,11 @@ impl Catalog {
             let name = match entry {
                 WalkEntry::File(name) if may_be_known(&name) => name,
                 // The files of an unreadable folder count as missing. When it becomes readable, its parent changes.
-                WalkEntry::File(_) | WalkEntry::Other | WalkEntry::OddName | WalkEntry::Unreadable => continue,
+                WalkEntry::File(_)
+                | WalkEntry::Link(_)
+                | WalkEntry::Other
+                | WalkEntry::OddName
+                | WalkEntry::Unreadable => continue,
             };
             done.files += 1;
             let before = known.get_mut(&name);

@@ -128,7 +128,7 @@ fn alone<T>(
             }
             WalkEntry::OddName => take(Met::OddName, desk)?,
             WalkEntry::Unreadable => take(Met::Unreadable, desk)?,
-            WalkEntry::Other => {}
+            WalkEntry::Link(_) | WalkEntry::Other => {}
         }
     }
     Ok(true)
@@ -264,7 +264,7 @@ impl<T> Pipeline<'_, T> {
                 Some(WalkEntry::File(name)) => names.push(name),
                 Some(WalkEntry::OddName) => take(Met::OddName, desk)?,
                 Some(WalkEntry::Unreadable) => take(Met::Unreadable, desk)?,
-                Some(WalkEntry::Other) => {}
+                Some(WalkEntry::Link(_) | WalkEntry::Other) => {}
                 None => goes_on = false,
             }
         }

@@ -87,13 +87,13 @@ pub type Stop = Option<(Moment, u64)>;
 pub type Tell = Arc<dyn Fn(&Said) + Send + Sync>;
 
 /// Parses `MOMENT NUMBER`; anything else is no window.
-pub(super) fn stop(moment: &str, number: &str) -> Result<Stop, Broken> {
+pub(crate) fn stop(moment: &str, number: &str) -> Result<Stop, Broken> {
     let all = Moment::ALL.into_iter().chain(Moment::OF_NAMES).chain(Moment::OF_SEVERAL);
     let found = all.into_iter().find(|known| format!("{known:?}") == moment);
     found.map(|moment| Ok::<_, Broken>((moment, number.parse()?))).transpose()
 }
 
-pub(super) fn stopping(root: &Path, stop: Stop, tell: &Tell, settings: Settings) -> Result<Engine, Broken> {
+pub(crate) fn stopping(root: &Path, stop: Stop, tell: &Tell, settings: Settings) -> Result<Engine, Broken> {
     let bearings = Bearings { cwd: root.display().to_string(), home: None };
     let (tell, times) = (tell.clone(), AtomicU64::new(0));
     let watched = Root::open(root)?.watched(Arc::new(move |moment| {

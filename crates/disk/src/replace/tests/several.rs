@@ -131,6 +131,7 @@ fn steps(root: &Root) -> Vec<Step> {
         before: before.map(hash),
         after: after.map(|text| Text::new(text.to_owned())),
         mode_of: (name == "new/deep/moved").then(|| file("moved")),
+        mode: None,
     };
     FILES.into_iter().map(step).collect()
 }
@@ -466,6 +467,7 @@ fn journals_come_and_go_at_once() {
                         before: None,
                         after: Some(Text::new("x\n".to_owned())),
                         mode_of: None,
+                        mode: None,
                     };
                     let steps = [step("a"), step("sub/b")];
                     root.replace_all(&load, &steps, "", HardLinks::Refuse).unwrap().finish().unwrap();

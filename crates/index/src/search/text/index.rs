@@ -198,7 +198,7 @@ impl WordIndex {
                 }
                 WalkEntry::OddName => out.odd_names += 1,
                 WalkEntry::Unreadable => out.unreadable += 1,
-                WalkEntry::Other => {}
+                WalkEntry::Link(_) | WalkEntry::Other => {}
             }
         }
         out.closed = walk.closed();
