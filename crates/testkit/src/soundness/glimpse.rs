@@ -5,7 +5,7 @@ use readproof_core::text::ContentHash;
 use readproof_disk::SessionName;
 use readproof_engine::{
     Blamed, BlamedLine, ChangesFound, Compared, ComparedVersions, ContextFound, Error, FilesListed, HistoryError,
-    HistoryListed, InFile, KnownState, Line, Outlined, Outlines, Searched, ShownVersion,
+    HistoryListed, InFile, KnownState, Line, Outlined, Outlines, Searched, ShownVersion, VersionId,
     operation::{
         Against, AnswerLimit, Blame, Changes, Compare, CompareVersions, History, ListFiles, Matching, Operation,
         Outline, Search, SearchFile, SearchMode, ShowVersion,
@@ -161,13 +161,19 @@ pub(crate) fn look_around(engine: &impl Ask) -> Result<(), Error> {
     engine.ask::<FilesListed>(None, Operation::ListFiles(list)).map(drop)
 }
 
-/// Someone looks at all files; whether this text of a file is met then. A file that a rule hides is not looked at, so nobody can know.
-pub(crate) fn is_met(engine: &impl Ask, name: &str, text: &str) -> Result<bool, Error> {
-    look_around(engine)?;
+/// The newest record of a file, and the text after it. Someone looks at all files first.
+pub(crate) fn newest_record(engine: &impl Ask, name: &str) -> Option<(VersionId, Option<Sha>)> {
     let asked = History { path: Some(name.to_owned()), limit: Some(1) };
-    let met: Option<HistoryListed> = engine.ask(None, Operation::History(asked)).ok();
-    let met = met.into_iter().flat_map(|met| met.entries).flat_map(|entry| entry.files).next();
-    Ok(met.is_some_and(|(file, _)| file.after == Some(Sha(ContentHash::of(text.as_bytes())))))
+    let met: HistoryListed = engine.ask(None, Operation::History(asked)).ok()?;
+    let entry = met.entries.into_iter().next()?;
+    Some((entry.id, entry.files.first()?.0.after))
+}
+
+/// Whether this text of a file is met by a look after that record. A file that a rule hides is not looked at, and a text that was
+/// the last one that was met is not met again, so nobody can know.
+pub(crate) fn is_met(engine: &impl Ask, name: &str, text: &str, since: Option<(VersionId, Option<Sha>)>) -> bool {
+    let met = newest_record(engine, name);
+    met != since && met.is_some_and(|(_, after)| after == Some(Sha(ContentHash::of(text.as_bytes()))))
 }
 
 /// What is said about files that were shown is so.

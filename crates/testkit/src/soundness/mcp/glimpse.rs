@@ -95,12 +95,13 @@ impl Run {
             self.idle();
             return Ok(());
         };
+        let since = glimpse::newest_record(self.world.engine(self.process), name);
         self.change(name, random)?;
         let Some(there) = self.world.truth(name).filter(|there| *there != before) else {
             self.idle();
             return Ok(());
         };
-        if glimpse::is_met(self.world.engine(self.process), name, &there)? {
+        if glimpse::is_met(self.world.engine(self.process), name, &there, since) {
             self.note(format!("a shell shows {name}: {there:?}"));
             self.agent().sight.glimpse(name, glimpse::lines(&there, 1));
         }

@@ -88,9 +88,10 @@ impl Run {
         if random.below(2) == 0 {
             self.read(&whole, random)?;
         }
+        let since = glimpse::newest_record(self.engine(), name);
         self.world.change(name, random)?;
         let Some(there) = self.world.truth(name).filter(|there| *there != before) else { return self.idle() };
-        let is_met = glimpse::is_met(self.engine(), name, &there)?;
+        let is_met = glimpse::is_met(self.engine(), name, &there, since);
         let lines = glimpse::lines(&there, 1);
         if self.conversation().nodes.is_empty() || lines.is_empty() || !is_met {
             return self.idle();

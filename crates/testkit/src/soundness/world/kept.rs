@@ -72,9 +72,14 @@ impl Texts {
     pub(crate) fn names(&self) -> Vec<String> {
         match self {
             Self::Files(folder) => {
-                let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-                let name = |entry: fs::DirEntry| entry.file_name().into_string().ok();
-                let mut names: Vec<String> = entries.filter_map(|entry| name(entry.ok()?)).collect();
+                // Texts that are seldom needed are in a folder beneath.
+                let in_folder = |folder: &Path, before: &'static str| {
+                    let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+                    let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
+                    let names = files.filter_map(|entry| entry.file_name().into_string().ok());
+                    names.map(|name| format!("{before}{name}")).collect::<Vec<_>>()
+                };
+                let mut names = [in_folder(folder, ""), in_folder(&folder.join("cold"), "cold/")].concat();
                 names.sort();
                 names
             }

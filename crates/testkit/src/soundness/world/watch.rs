@@ -319,6 +319,7 @@ impl Watch {
             | Operation::ShowConflict { .. }
             | Operation::Propose { .. }
             | Operation::ShowSession
+            | Operation::Collect(_)
             | Operation::Replay
             | Operation::Forget(_) => all(LOOKING_BACK),
             Operation::ListSessions
@@ -329,7 +330,6 @@ impl Watch {
             | Operation::Compact { .. }
             | Operation::EditContext { .. }
             | Operation::Distrust { .. }
-            | Operation::Collect(_)
             | Operation::CheckPolicy { .. }
             | Operation::ListPolicy
             | Operation::ListApprovals { .. }
