@@ -33,6 +33,8 @@ pub(crate) enum Runs {
     Mcp,
     /// Those with denied files: `Runs: hidden`.
     Hidden,
+    /// Generated edits: `Runs: edits`.
+    Edits,
     /// Rewinds judged by a recorder of every byte: `Runs: rewinds`.
     Rewinds,
 }
@@ -45,6 +47,7 @@ impl Runs {
             Self::Pi => "pi",
             Self::Mcp => "mcp",
             Self::Hidden => "hidden",
+            Self::Edits => "edits",
             Self::Rewinds => "rewinds",
         }
     }
@@ -61,6 +64,7 @@ impl Runs {
             Self::Mcp => ("soundness", steps_of(Some("--mcp"))),
             // Each call is made in three workspaces that are made anew.
             Self::Hidden => ("hidden", vec!["--calls".to_owned(), (steps / 5).to_string()]),
+            Self::Edits => ("edits", vec!["--count".to_owned(), steps.to_string()]),
             // One run is about fifty calls in a workspace of its own.
             Self::Rewinds => {
                 ("rewinds", ["--kills", "0", "--cases", &(steps / 50).to_string()].map(str::to_owned).to_vec())
@@ -94,6 +98,7 @@ impl Patch {
             "Runs: pi" => Some(Runs::Pi),
             "Runs: mcp" => Some(Runs::Mcp),
             "Runs: hidden" => Some(Runs::Hidden),
+            "Runs: edits" => Some(Runs::Edits),
             "Runs: rewinds" => Some(Runs::Rewinds),
             _ => None,
         };

@@ -117,6 +117,12 @@ struct Search<'a> {
     work: usize,
 }
 
+/// Whether two lines have nothing but blanks, one of them tabs and the other none.
+fn other_blanks(one: &str, other: &str) -> bool {
+    let is_blank = |line: &str| !line.is_empty() && line.trim().is_empty();
+    is_blank(one) && is_blank(other) && one.contains('\t') != other.contains('\t')
+}
+
 /// The longest line without the blanks around it: every match has it.
 fn trimmed_probe(line: &str) -> &str {
     line.trim()
@@ -174,6 +180,11 @@ impl<'a> Search<'a> {
             if line.content == old.content {
                 continue;
             }
+            if other_blanks(line.content, old.content) && self.brings_indented_lines() {
+                // Only this line tells that tabs were written as blanks, and nothing tells by which.
+                spend(&mut self.work, window.work());
+                return None;
+            }
             if self.most != Most::LineEnds && line.content.trim_end() == old.content.trim_end() {
                 trailing = true;
                 continue;
@@ -184,6 +195,12 @@ impl<'a> Search<'a> {
         }
         spend(&mut self.work, window.work());
         self.place(start, window, if trailing { Rung::Trailing } else { Rung::LineEnds })
+    }
+
+    /// Whether the new text has lines of its own that begin with a blank.
+    fn brings_indented_lines(&self) -> bool {
+        let is_own = |line: &Line<'_>| self.old.iter().all(|old| old.content != line.content);
+        lines(self.texts.1).any(|line| line.content.starts_with([' ', '\t']) && is_own(&line))
     }
 
     fn shifted(&mut self, start: usize) -> Option<Place> {

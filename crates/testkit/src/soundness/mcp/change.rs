@@ -178,7 +178,7 @@ impl Run {
         let (name, session) = (self.some_name(random), self.session()?);
         let found = glimpse::versions(self.world.engine(self.process), &session, name, random);
         match found {
-            Err(Error::NoVersion { .. } | Error::Erased { .. } | Error::SensitiveVersion { .. }) => self.skipped(),
+            Err(error) if glimpse::is_nothing(&error) => self.skipped(),
             found => self.shown(found, random),
         }
     }

@@ -186,13 +186,7 @@ impl Run {
                 self.seen_beside(newest, found);
                 Ok(())
             }
-            Err(
-                Error::NoVersion { .. }
-                | Error::Erased { .. }
-                | Error::SensitiveVersion { .. }
-                | Error::Missing { .. }
-                | Error::Snapshot(_),
-            ) => self.idle(),
+            Err(error) if glimpse::is_nothing(&error) => self.idle(),
             Err(error) => Err(error.into()),
         }
     }

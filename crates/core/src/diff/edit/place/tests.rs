@@ -588,3 +588,13 @@ fn a_hunk_in_the_context_of_another_is_refused_where_the_base_is_not_known() {
     let made = place(&text("a\nf\ng\nd\ng\nd\n"), pieces, Numbers::BreakTies);
     assert_eq!(made.unwrap().after.as_str(), "f\ng\nd\ng\n");
 }
+
+/// A line of blanks alone says that tabs were written as blanks, but not how many: the new lines cannot be made to fit.
+#[test]
+fn tabs_in_a_line_of_blanks_are_not_guessed() {
+    let base = text("a\n\t \nb\n");
+    assert!(place(&base, &[hunk("a\n     \n", "a\n     x\n     \n")], Numbers::Ignore).is_err());
+    // Nothing indented is brought.
+    let made = place(&base, &[hunk("a\n     \n", "a\nx\n     \n")], Numbers::Ignore).unwrap();
+    assert_eq!(made.after.as_str(), "a\nx\n\t \nb\n");
+}
