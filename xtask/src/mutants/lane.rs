@@ -131,8 +131,14 @@ impl Lane {
     }
 
     fn soundness(&self, name: &str, runs: Runs, limit: Duration) -> Result<Verdict, Failure> {
-        // Not through cargo, so that stopping a run that hangs stops the program itself.
         let (program, options) = runs.program(self.steps);
+        if runs == Runs::Tests {
+            let mut cargo = process::cargo(self.tree.folder());
+            cargo.env("CARGO_TARGET_DIR", &self.build).args(options);
+            let ended = runs::run_logged(&mut cargo, &self.log(name), limit)?;
+            return Ok(runs::judge_tests(ended, &runs::read_log(&self.log(name))?));
+        }
+        // Not through cargo, so that stopping a run that hangs stops the program itself.
         let mut command = Command::new(self.build.join("debug").join(program));
         command.current_dir(self.tree.folder());
         command.args(options).args(["--seed", &self.seed.to_string()]);

@@ -33,11 +33,15 @@ pub(crate) enum Runs {
     Mcp,
     /// Those with denied files: `Runs: hidden`.
     Hidden,
-    /// Generated edits: `Runs: edits`.
-    Edits,
+    /// The tests of the rules themselves, for what random runs meet too seldom: `Runs: tests`.
+    Tests,
     /// Rewinds judged by a recorder of every byte: `Runs: rewinds`.
     Rewinds,
 }
+
+/// The tests of the rules of edits, and of what conversations see.
+const TESTS: [&str; 8] =
+    ["test", "--locked", "--lib", "--test=sights", "-p", "readproof-core", "-p", "readproof-testkit"];
 
 impl Runs {
     /// Its name in log files.
@@ -47,7 +51,7 @@ impl Runs {
             Self::Pi => "pi",
             Self::Mcp => "mcp",
             Self::Hidden => "hidden",
-            Self::Edits => "edits",
+            Self::Tests => "tests",
             Self::Rewinds => "rewinds",
         }
     }
@@ -64,7 +68,7 @@ impl Runs {
             Self::Mcp => ("soundness", steps_of(Some("--mcp"))),
             // Each call is made in three workspaces that are made anew.
             Self::Hidden => ("hidden", vec!["--calls".to_owned(), (steps / 5).to_string()]),
-            Self::Edits => ("edits", vec!["--count".to_owned(), steps.to_string()]),
+            Self::Tests => ("cargo", TESTS.iter().map(|word| (*word).to_owned()).collect()),
             // One run is about fifty calls in a workspace of its own.
             Self::Rewinds => {
                 ("rewinds", ["--kills", "0", "--cases", &(steps / 50).to_string()].map(str::to_owned).to_vec())
@@ -98,7 +102,7 @@ impl Patch {
             "Runs: pi" => Some(Runs::Pi),
             "Runs: mcp" => Some(Runs::Mcp),
             "Runs: hidden" => Some(Runs::Hidden),
-            "Runs: edits" => Some(Runs::Edits),
+            "Runs: tests" => Some(Runs::Tests),
             "Runs: rewinds" => Some(Runs::Rewinds),
             _ => None,
         };

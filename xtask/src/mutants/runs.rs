@@ -95,6 +95,16 @@ pub(crate) fn judge(ended: Ended, output: &str) -> Verdict {
     }
 }
 
+/// The same for tests: only one that failed counts as caught; a build that failed does not.
+pub(crate) fn judge_tests(ended: Ended, output: &str) -> Verdict {
+    match ended {
+        Ended::Exit(Some(0)) => Verdict::Missed,
+        Ended::Exit(Some(_)) if output.contains("test result: FAILED") => Verdict::Caught { step: None },
+        Ended::Exit(code) => Verdict::Broken(format!("no test failed, and the exit code is {code:?}")),
+        Ended::Stopped(limit) => Verdict::Broken(format!("still running after {} s", limit.as_secs())),
+    }
+}
+
 /// The step in `VIOLATION at step N: …`.
 fn step(line: &str) -> Option<u64> {
     line.strip_prefix("VIOLATION at step ")?.split(':').next()?.trim().parse().ok()

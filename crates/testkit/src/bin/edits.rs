@@ -22,7 +22,6 @@ fn main() -> ExitCode {
     match edits::run(count, seed) {
         Ok(tally) => {
             println!("{tally}");
-            tally.wrong.first().iter().for_each(|first| println!("VIOLATION: {first}"));
             let useless = tally.useless();
             useless.iter().for_each(|line| println!("USELESS: {line}"));
             ExitCode::from(u8::from(!tally.wrong.is_empty() || !useless.is_empty()))
