@@ -197,7 +197,7 @@ impl Run {
                 Some(Undo::Restored | Undo::Made | Undo::Removed) if !dry_run => *text == then,
                 Some(Undo::Merged) if !dry_run => true,
                 // A link leads to a file that was rewound under its own name.
-                None if self.world.is_link(name) => true,
+                None | Some(Undo::Blocked(_)) if self.world.is_link(name) => true,
                 Some(_) | None => *text == was,
             };
             if !is_right {
