@@ -205,7 +205,11 @@ impl Run {
         let before = self.world.truth(name);
         let engine = self.world.engine(self.process);
         match engine.ask::<Rewound>(Some(&session), Operation::Rewind(rewind)) {
-            Ok(Rewound { written: Some(written), .. }) => self.done(&[name], &written, random),
+            Ok(Rewound { written: Some(written), .. }) => {
+                // A link leads to a file that is rewound, and told of, under its own name.
+                let paths: Vec<&str> = written.files.iter().map(|file| file.path.as_str()).collect();
+                self.done(&paths, &written, random)
+            }
             Ok(Rewound { written: None, .. }) if self.world.truth(name) == before => Ok(()),
             Err(Error::History(HistoryError::Unresolved { .. }) | Error::Precondition { .. } | Error::Snapshot(_))
                 if self.world.truth(name) == before =>
