@@ -275,7 +275,8 @@ impl Draft {
     /// Whether this text can be what became of `before`: the draft made in it, or made in an earlier text and merged.
     fn allows(&self, (before, after): (&str, &str), earlier: &[String], said: Said) -> Result<bool, Broken> {
         // What is meant loosely may stand in the file to the byte, even within a line end.
-        let exactly = Self { pieces: self.sent.clone(), ..self.clone() }.made_in(before);
+        let as_sent = Self { pieces: self.sent.clone(), ..self.clone() };
+        let exactly = as_sent.made_in(before);
         if exactly.as_deref() == Some(after) || self.made_partly_loosely(before, after, said) {
             return Ok(true);
         }
@@ -288,9 +289,11 @@ impl Draft {
         let drafted = (self.base.clone(), self.intended());
         let others =
             earlier.iter().flat_map(|text| self.made(text, said).map(|made| Some((text.clone(), made?)))).flatten();
+        let sent =
+            [&self.base].into_iter().chain(earlier).filter_map(|text| Some((text.clone(), as_sent.made_in(text)?)));
         // Lines that do not match to the byte end as those around them.
         let ends = |text: &str| text.replace("\r\n", "\n");
-        for (base, ours) in [drafted].into_iter().chain(others) {
+        for (base, ours) in [drafted].into_iter().chain(others).chain(sent) {
             let made = merged(&base, &ours, before)?;
             if made
                 .is_some_and(|made| made == after || (ends(&made) == ends(after) && self.brings_no_more(before, after)))
