@@ -159,6 +159,25 @@ impl Draft {
         self.made_at(text, &places?)
     }
 
+    /// The same where the lines around one piece are also those around another: only what changes must be apart.
+    fn made_beside(&self, text: &str) -> Option<String> {
+        let only = |old: &String| text.find(old).filter(|at| text.rfind(old) == Some(*at));
+        let mut cores = Vec::new();
+        for (old, new) in &self.pieces {
+            let same = |a: &str, b: &str| {
+                a.split_inclusive('\n').zip(b.split_inclusive('\n')).take_while(|(a, b)| a == b).count()
+            };
+            let head: usize = old.split_inclusive('\n').take(same(old, new)).map(str::len).sum();
+            let (rest, instead) = (&old[head..], &new[head..]);
+            let tails = rest.split_inclusive('\n').rev().zip(instead.split_inclusive('\n').rev());
+            let tail: usize = tails.take_while(|(a, b)| a == b).map(|(a, _)| a.len()).sum();
+            let core = |text: &str| text[..text.len() - tail].to_owned();
+            cores.push((only(old)? + head, (core(rest), core(instead))));
+        }
+        let places: Vec<usize> = cores.iter().map(|(at, _)| *at).collect();
+        Self { pieces: cores.into_iter().map(|(_, core)| core).collect(), ..self.clone() }.made_at(text, &places)
+    }
+
     /// The same for whole lines, wherever they stand.
     fn made_in_lines(&self, text: &str) -> Option<String> {
         let starts = || text.split_inclusive('\n').scan(0, |at, line| Some(std::mem::replace(at, *at + line.len())));
@@ -277,7 +296,10 @@ impl Draft {
         // What is meant loosely may stand in the file to the byte, even within a line end.
         let as_sent = Self { pieces: self.sent.clone(), ..self.clone() };
         let exactly = as_sent.made_in(before);
-        if exactly.as_deref() == Some(after) || self.made_partly_loosely(before, after, said) {
+        let is_named = matches!(said.over, Over::Hash(hash) if hash == ContentHash::of(before.as_bytes()));
+        let beside = if is_named { as_sent.made_beside(before) } else { None };
+        if [exactly, beside].iter().flatten().any(|made| made == after) || self.made_partly_loosely(before, after, said)
+        {
             return Ok(true);
         }
         if self.made(before, said).iter().flatten().any(|made| made == after)

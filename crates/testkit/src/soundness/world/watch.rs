@@ -360,7 +360,9 @@ impl Watch {
         let about: Vec<Effect> = asked.about.iter().flat_map(|name| self.effects(name, asked.needs)).collect();
         if about.iter().any(|effect| *effect > Effect::Allow) {
             // As it is spelt, it may be another name, for which another rule speaks.
-            let spelt = asked.spelt.iter().flat_map(|name| self.effects(name, asked.needs));
+            let bare = |name: &String| name.strip_prefix('@').map(str::to_owned);
+            let spelt = asked.spelt.iter().flat_map(|name| [Some(name.clone()), bare(name)]).flatten();
+            let spelt = spelt.flat_map(|name| self.effects(&name, asked.needs));
             // A change that is denied is not asked about, nor is one to a name that cannot be looked at.
             let changes = asked.changes.iter().flat_map(|(name, act)| {
                 let acts: &[Act] = act.as_ref().map_or(&CHANGING, std::slice::from_ref);
