@@ -303,21 +303,6 @@ fn undone(file: &RewoundFile) -> String {
     }
 }
 
-fn word(what: Undo) -> &'static str {
-    match what {
-        Undo::Restored => "restored",
-        Undo::Made => "made",
-        Undo::Removed => "removed",
-        Undo::Merged => "merged",
-        Undo::NotKnown(_) => "not_known",
-        Undo::NotKept(_) => "not_kept",
-        Undo::Rules => "rules",
-        Undo::Denied => "denied",
-        Undo::Blocked(_) => "blocked",
-        Undo::Conflict(_) => "conflict",
-    }
-}
-
 pub(crate) fn rewound_said(found: &Rewound) -> ToolOutput {
     let left: Vec<String> = found.files.iter().filter(|file| file.what.stays()).map(undone).collect();
     let changed = found.files.len() - left.len();
@@ -361,7 +346,7 @@ pub(crate) fn rewound_said(found: &Rewound) -> ToolOutput {
             | Undo::Denied
             | Undo::Conflict(_) => None,
         };
-        json!({"path": file.path, "outcome": word(file.what), "why": why})
+        json!({"path": file.path, "outcome": file.what.as_str(), "why": why})
     };
     contract["rewound"] = found.files.iter().map(file).collect();
     contract["entry"] = json!(found.leaf.flatten().map(|entry| entry.to_string()));

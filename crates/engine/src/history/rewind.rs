@@ -5,12 +5,13 @@ use readproof_core::operation::{Caller, Leaf, OutsideChanges, Over, Rewind};
 use readproof_disk::{Create, FileRef, SessionName};
 use readproof_hosts::{
     session::{EntryId, Record},
-    versions::{By, ChangedFile, Checkpoint, FIRST, Gap, UNSEEN, VersionId, Versions},
+    versions::{By, ChangedFile, Checkpoint, Gap, VersionId, Versions},
 };
 
 use std::collections::BTreeSet;
 
 use super::{
+    is_change,
     state::State,
     undo::{Aim, Differs, Goal, Since, Undo},
 };
@@ -166,7 +167,6 @@ impl Engine {
             // A person takes everything back.
             (None, false) => false,
         };
-        let is_change = |operation: &str| operation != FIRST && operation != UNSEEN;
         let (mut found, mut others) = (Vec::new(), 0);
         for path in versions.paths().filter(|path| is_wanted(path) && self.may_name(path)) {
             let (mut since, mut changed, mut visible) = (Vec::new(), false, true);

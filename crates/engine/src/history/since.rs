@@ -7,9 +7,9 @@ use readproof_core::{
     text::Text,
 };
 use readproof_disk::{Create, SessionName};
-use readproof_hosts::versions::{By, Change, FIRST, UNSEEN, VersionId, Versions};
+use readproof_hosts::versions::{By, Change, VersionId, Versions};
 
-use super::{log::HistoryEntry, state::State};
+use super::{is_change, log::HistoryEntry, state::State};
 use crate::{Control, Engine, Error, read::Glimpse};
 
 /// The most changes that are listed.
@@ -80,8 +80,7 @@ impl Engine {
         caller: &Caller,
         asked: &Changes,
     ) -> Result<(VersionId, Vec<HistoryEntry>, u64, Vec<Changed>), Error> {
-        let is_own =
-            |by: &By| !by.is_outside() && by.conversation == caller.conversation && by.surface == caller.surface;
+        let is_own = |by: &By| by.is_of(caller);
         let since = match &asked.since {
             Some(asked) => self.moment(versions, asked)?,
             None => {
@@ -92,9 +91,7 @@ impl Engine {
         let (mut entries, mut total, mut paths) = (Vec::new(), 0, Vec::<String>::new());
         let is_event = |change: &Change| change.event.is_none() && !is_own(&change.by);
         for (id, _) in versions.changes().filter(|(id, change)| *id > since && is_event(change)) {
-            let Some(entry) =
-                self.entry(versions, id, None).filter(|entry| ![FIRST, UNSEEN].contains(&entry.operation.as_str()))
-            else {
+            let Some(entry) = self.entry(versions, id, None).filter(|entry| is_change(&entry.operation)) else {
                 continue;
             };
             total += 1;

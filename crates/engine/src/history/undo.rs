@@ -41,6 +41,23 @@ pub enum Undo {
 }
 
 impl Undo {
+    /// The identifier used on every wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Restored => "restored",
+            Self::Made => "made",
+            Self::Removed => "removed",
+            Self::Merged => "merged",
+            Self::NotKnown(_) => "not_known",
+            Self::NotKept(_) => "not_kept",
+            Self::Rules => "rules",
+            Self::Denied => "denied",
+            Self::Blocked(_) => "blocked",
+            Self::Conflict(_) => "conflict",
+        }
+    }
+
     /// Whether the file stays as it is.
     #[must_use]
     pub fn stays(self) -> bool {

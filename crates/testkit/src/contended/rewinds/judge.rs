@@ -7,7 +7,7 @@ use readproof_engine::{
 use std::collections::BTreeSet;
 
 use super::{
-    play::{Moment, Play, word},
+    play::{Moment, Play},
     recorder::{Snapshot, Thing, Who},
 };
 use crate::world::Broken;
@@ -48,13 +48,13 @@ fn same(one: Option<&Thing>, other: Option<&Thing>) -> bool {
 /// Judges a rewind and the dry run before it.
 pub(super) fn judge(play: &mut Play<'_>, asked: &Asked<'_>, (plan, done): (Rewound, &Rewound)) -> Result<(), Broken> {
     let listed = |rewound: &Rewound| -> Vec<(String, &'static str)> {
-        rewound.files.iter().map(|file| (file.path.clone(), word(file.what))).collect()
+        rewound.files.iter().map(|file| (file.path.clone(), file.what.as_str())).collect()
     };
     if listed(&plan) != listed(done) {
         return Err(format!("the dry run says {:?}, the rewind {:?}", plan.files, done.files).into());
     }
     for file in &done.files {
-        *play.done.files.entry(word(file.what)).or_default() += 1;
+        *play.done.files.entry(file.what.as_str()).or_default() += 1;
     }
     let now = play.recorder.now.clone();
     let names: BTreeSet<&String> = asked.before.keys().chain(now.keys()).chain(asked.moment.state.keys()).collect();

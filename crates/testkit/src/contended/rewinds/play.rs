@@ -4,7 +4,7 @@ use readproof_core::{limits::Markers, path::Bearings};
 use readproof_disk::{Root, SessionName};
 use readproof_engine::{
     Call, Control, Conversation, Engine, Error, HandleConversation, HistoryError, HistoryListed, Keeping,
-    LoggedSession, Outcome, Receipt, Rewound, Settings, Undo, VersionId, Written,
+    LoggedSession, Outcome, Receipt, Rewound, Settings, VersionId, Written,
     operation::{
         Caller, Change, History, Leaf, ListFiles, Operation, OutsideChanges, Over, Read, Resolution, Rewind, Write,
     },
@@ -492,21 +492,5 @@ impl<'a> Play<'a> {
             self.remember(version.to_string(), false);
         }
         Ok(())
-    }
-}
-
-/// The word for what became of a file.
-pub(super) fn word(what: Undo) -> &'static str {
-    match what {
-        Undo::Restored => "restored",
-        Undo::Made => "made",
-        Undo::Removed => "removed",
-        Undo::Merged => "merged",
-        Undo::NotKnown(_) => "not_known",
-        Undo::NotKept(_) => "not_kept",
-        Undo::Rules => "rules",
-        Undo::Denied => "denied",
-        Undo::Blocked(_) => "blocked",
-        Undo::Conflict(_) => "conflict",
     }
 }
