@@ -10,7 +10,7 @@ use readproof_core::text::ContentHash;
 use readproof_disk::{Loaded, LocalStore, ReplaceAllError, ReplaceError, Root, SnapshotError, Store};
 use readproof_engine::{
     Engine, Error, FilesListed, HistoryListed, Keeping, Rewound, RewoundFile, Settings, ShownVersion, Sighting, Stop,
-    Stopper, Undo, VersionId,
+    Stopper, VersionId,
     operation::{AnswerLimit, History, Leaf, ListFiles, Operation, OutsideChanges, Rewind, ShowVersion},
 };
 use readproof_hosts::block::Sha;
@@ -66,8 +66,8 @@ pub struct Tally {
     pub rewound_files: u64,
     /// Moments that could not be gone back to, as a folder stands where a file was.
     pub refused: u64,
-    /// Files that were left as they are then, as the product says that it does not know what they were.
-    pub declared: u64,
+    /// Files that were left as they are then, as the product says: by its reason, and by what the observer knows.
+    pub declared: BTreeMap<String, u64>,
     /// Steps by their kind.
     pub kinds: BTreeMap<&'static str, u64>,
 }
@@ -83,7 +83,9 @@ impl Tally {
         self.rewinds += other.rewinds;
         self.rewound_files += other.rewound_files;
         self.refused += other.refused;
-        self.declared += other.declared;
+        for (why, count) in other.declared {
+            *self.declared.entry(why).or_default() += count;
+        }
         for (kind, count) in other.kinds {
             *self.kinds.entry(kind).or_default() += count;
         }
@@ -109,8 +111,12 @@ impl fmt::Display for Tally {
         writeln!(f, "{states} states shown byte for byte and in order, {gaps} that are recorded gaps, 0 missing;")?;
         writeln!(
             f,
-            "{rewinds} moments gone back to with {rewound_files} files, 0 of them wrong, {declared} not known, {refused} refused;"
+            "{rewinds} moments gone back to with {rewound_files} files, 0 of them wrong, {} listed as left, {refused} refused;",
+            declared.values().sum::<u64>()
         )?;
+        for (why, count) in declared {
+            writeln!(f, "  {count} {why}")?;
+        }
         kinds.iter().try_for_each(|(kind, count)| write!(f, " {kind} {count}"))
     }
 }
@@ -338,9 +344,14 @@ fn rewind(top: &Path, to: VersionId, tree: &Tree, tally: &mut Tally) -> Result<(
     let now = observer.note(&copy)?;
     for path in tree.keys().chain(now.keys()) {
         let (then, is) = (tree.get(path).unwrap_or(&State::Absent), now.get(path).unwrap_or(&State::Absent));
-        let is_declared = |file: &RewoundFile| file.path == *path && matches!(file.what, Undo::NotKnown(_));
-        if then != is && rewound.files.iter().any(is_declared) {
-            tally.declared += 1;
+        let declared = rewound.files.iter().find(|file| file.path == *path && file.what.stays());
+        if let Some(RewoundFile { what, .. }) = declared.filter(|_| then != is) {
+            let was = match then {
+                State::Absent => "was not there",
+                State::NotKept => "was not to be kept",
+                State::Text(_) => "had a text",
+            };
+            *tally.declared.entry(format!("{what:?}: it {was}")).or_default() += 1;
         } else if then != is && *then != State::NotKept && *is != State::NotKept {
             return Err(format!("{path} was {then} and is {is} after going back: {:?}", rewound.files).into());
         }
