@@ -8,6 +8,7 @@ use super::{
     call::{Refused, ToolCall, ToolOutput, Tools},
     history::{entry_object, output, what, who},
 };
+use crate::report::listed::counted;
 
 pub(super) fn context(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refused> {
     let found: Box<ContextFound> = tools.ask(call, Operation::Context)?.try_into()?;
@@ -62,17 +63,20 @@ fn span(lines: &Lines) -> String {
 
 fn summary(found: &ContextFound) -> String {
     let stale = found.files.iter().filter(|file| file.state == KnownState::Changed).count();
-    let mut said = vec![format!("{} files were shown", found.files_total)];
+    let mut said = vec![format!("{} shown", counted(found.files_total, "file"))];
     if stale > 0 {
         said.push(format!("{stale} of them changed since"));
     }
     if found.others > 0 {
-        said.push(format!("{} changes by others since your last one: changes {{}} shows them", found.others));
+        said.push(format!(
+            "{} by others since your last one: changes {{}} shows them",
+            counted(found.others, "change")
+        ));
     }
     match &found.uncommitted {
         Some(Uncommitted { total, more, .. }) => {
             let at_least = if *more { "at least " } else { "" };
-            said.push(format!("{at_least}{total} files are not committed"));
+            said.push(format!("{at_least}{} not committed", counted(*total, "file")));
         }
         None => said.push("git has no commit to compare with".to_owned()),
     }

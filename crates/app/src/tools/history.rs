@@ -18,6 +18,7 @@ use super::{
     call::{Refused, ToolCall, ToolOutput, Tools},
     editing,
 };
+use crate::report::listed::counted;
 
 /// How much of a text or of a blame one answer shows.
 const MOST: AnswerLimit = AnswerLimit { lines: u32::MAX, chars: TEXT_CHARS };
@@ -311,10 +312,10 @@ pub(crate) fn rewound_said(found: &Rewound) -> ToolOutput {
             let undo = written.version.map(|version| format!("; this is {version}")).unwrap_or_default();
             let merged = found.files.iter().filter(|file| file.what == Undo::Merged).count();
             let beside = if merged > 0 { format!(", {merged} merged with what others changed") } else { String::new() };
-            format!("{} files are as they were at {}{beside}{undo}", changed - merged, found.to)
+            format!("{} as at {}{beside}{undo}", counted((changed - merged) as u64, "file"), found.to)
         }
         None if found.files.is_empty() => format!("nothing to undo since {}", found.to),
-        None => format!("{changed} files would change, {} would stay", left.len()),
+        None => format!("{} would change, {} would stay", counted(changed as u64, "file"), left.len()),
     };
     let leaf = match found.leaf {
         Some(Some(entry)) => format!("; the session goes on after {entry}"),
