@@ -169,6 +169,20 @@ fn a_lease_has_one_holder() {
 }
 
 #[test]
+fn texts_are_erased_while_nobody_keeps_any() {
+    let world = World::new();
+    let (one, other) = (world.store(), world.store());
+    let keeping = [&one, &other].map(|store| store.leases().take(Right::KeepTexts).unwrap());
+    let refused = other.leases().take(Right::EraseTexts);
+    assert!(matches!(&refused, Err(StoreError::Busy { name }) if name == ".readproof/objects"), "{refused:?}");
+    drop(keeping);
+    let erasing = one.leases().take(Right::EraseTexts).unwrap();
+    assert!(matches!(other.leases().take(Right::KeepTexts), Err(StoreError::Busy { .. })));
+    drop(erasing);
+    other.leases().wait(Right::KeepTexts).unwrap();
+}
+
+#[test]
 fn many_append_at_once_and_all_chain() {
     let world = World::new();
     let count = 25;

@@ -12,7 +12,7 @@ use readproof_disk::{
     StoreError, Stores, Usage, database_in_memory,
 };
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread,
     time::Duration,
@@ -128,9 +128,9 @@ impl Store for MemoryStore {
     }
 }
 
-/// The rights that are held.
+/// The rights that are held, and how often.
 #[derive(Clone, Debug, Default)]
-struct MemoryLeases(Arc<Mutex<BTreeSet<Right>>>);
+struct MemoryLeases(Arc<Mutex<BTreeMap<Right, usize>>>);
 
 #[derive(Debug)]
 struct MemoryLease {
@@ -141,7 +141,7 @@ struct MemoryLease {
 impl Leases for MemoryLeases {
     fn take(&self, right: Right) -> Result<Box<dyn Lease>, StoreError> {
         for _ in 0..TRIES {
-            if locked(&self.0).insert(right) {
+            if grants(&mut locked(&self.0), right) {
                 return Ok(Box::new(MemoryLease { right, held: self.clone() }));
             }
             thread::sleep(Duration::from_millis(1));
@@ -159,11 +159,29 @@ impl Leases for MemoryLeases {
     }
 }
 
+/// Takes a right unless one is held that excludes it.
+fn grants(held: &mut BTreeMap<Right, usize>, right: Right) -> bool {
+    let excluded: &[Right] = match right {
+        Right::KeepTexts => &[Right::EraseTexts],
+        Right::EraseTexts => &[Right::KeepTexts, Right::EraseTexts],
+        Right::RetireLogs | Right::Watch => &[right],
+    };
+    let is_free = excluded.iter().all(|other| !held.contains_key(other));
+    if is_free {
+        *held.entry(right).or_default() += 1;
+    }
+    is_free
+}
+
 impl Lease for MemoryLease {}
 
 impl Drop for MemoryLease {
     fn drop(&mut self) {
-        locked(&self.held.0).remove(&self.right);
+        let mut held = locked(&self.held.0);
+        if let Some(count) = held.get_mut(&self.right) {
+            *count -= 1;
+        }
+        held.retain(|_, count| *count > 0);
     }
 }
 

@@ -106,6 +106,27 @@ fn a_gc_that_is_killed_loses_nothing() {
 }
 
 #[test]
+fn no_text_goes_while_someone_stores_one_for_a_version() {
+    let ws = edited(4);
+    // Another process has found the text of v2 in the store and is about to record that a file has it again.
+    let storing = File::open(ws.path(".readproof/objects")).unwrap();
+    storing.lock_shared().unwrap();
+    let mut gc = ws.command(READPROOF).args(["gc", "--set", "history_bytes=30"]).spawn().unwrap();
+    for _ in 0..20 {
+        thread::sleep(Duration::from_millis(20));
+        assert_eq!(gc.try_wait().unwrap(), None, "it does not wait");
+    }
+    assert_eq!(stored(&ws).0, 6);
+    // Others may do the same meanwhile.
+    ws.put("a.txt", "0\nand more\n");
+    ws.run("files").text();
+    drop(storing);
+    assert!(gc.wait().unwrap().success());
+    assert!(stored(&ws).0 < 6, "it goes on with a new plan");
+    ws.run("show v2 a.txt").gives("0\nand more\n");
+}
+
+#[test]
 fn earlier_texts_go_by_size_and_every_question_says_so() {
     let ws = edited(4);
     out(&ws, "checkpoint kept");

@@ -1,4 +1,4 @@
-//! The trait of leases: rights that one holder at a time has, and that end with their holder, however it ends.
+//! The trait of leases: rights that exclude one another, and that end with their holder, however it ends.
 
 use std::fmt;
 
@@ -22,11 +22,16 @@ pub trait Leases: fmt::Debug + Send + Sync {
 /// A right that is held; dropping it gives it back.
 pub trait Lease: fmt::Debug + Send {}
 
-/// A right that only one holder at a time has.
+/// What a lease is on. Each has one holder at a time, but for [`Right::KeepTexts`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Right {
     /// To put logs aside. Two at once could mark one log and rename the next of its name, which is in use.
     RetireLogs,
     /// To watch the files of the workspace. Two at once would do the same work twice.
     Watch,
+    /// To store texts and then record that a version of a file needs them. Any number of holders, none beside [`Right::EraseTexts`]:
+    /// a text that was there already must not go before it is recorded.
+    KeepTexts,
+    /// To remove texts that no record needs.
+    EraseTexts,
 }

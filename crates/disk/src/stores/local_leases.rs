@@ -1,4 +1,4 @@
-//! Leases on local files: an exclusive `flock`, which the system releases when its holder ends. It is taken on a part of the
+//! Leases on local files: a `flock`, which the system releases when its holder ends. It is taken on a part of the
 //! store that exists anyway, so it needs no space and leaves nothing behind.
 
 use std::{
@@ -26,6 +26,8 @@ pub(super) struct LocalLeases {
     logs: Arc<OwnedFd>,
     /// The folder of temporary files.
     tmp: Arc<OwnedFd>,
+    /// The folder of the stored texts.
+    objects: Arc<OwnedFd>,
 }
 
 /// A folder that is locked while this is open.
@@ -37,15 +39,24 @@ struct LocalLease {
 impl Lease for LocalLease {}
 
 impl LocalLeases {
-    pub(super) fn new(logs: Arc<OwnedFd>, tmp: Arc<OwnedFd>) -> Self {
-        Self { logs, tmp }
+    pub(super) fn new(logs: Arc<OwnedFd>, tmp: Arc<OwnedFd>, objects: Arc<OwnedFd>) -> Self {
+        Self { logs, tmp, objects }
     }
 
     fn place(&self, right: Right) -> (&OwnedFd, &'static str) {
         match right {
             Right::RetireLogs => (&self.logs, LOGS),
             Right::Watch => (&self.tmp, "tmp"),
+            Right::KeepTexts | Right::EraseTexts => (&self.objects, "objects"),
         }
+    }
+}
+
+/// Whether others may have the same right at the same time.
+fn is_shared(right: Right) -> bool {
+    match right {
+        Right::KeepTexts => true,
+        Right::RetireLogs | Right::Watch | Right::EraseTexts => false,
     }
 }
 
@@ -54,12 +65,18 @@ const LOGS: &str = "log";
 impl Leases for LocalLeases {
     fn take(&self, right: Right) -> Result<Box<dyn Lease>, StoreError> {
         let (folder, name) = self.place(right);
-        granted(folder, name, lock)
+        match is_shared(right) {
+            true => granted(folder, name, |file| tried(|| file.try_lock_shared(), LOCK_TRIES)),
+            false => granted(folder, name, lock),
+        }
     }
 
     fn wait(&self, right: Right) -> Result<Box<dyn Lease>, StoreError> {
         let (folder, name) = self.place(right);
-        granted(folder, name, |file| file.lock().map_err(LockError::Io))
+        granted(folder, name, |file| {
+            let locked = if is_shared(right) { file.lock_shared() } else { file.lock() };
+            locked.map_err(LockError::Io)
+        })
     }
 }
 
@@ -98,8 +115,12 @@ pub(super) fn lock(file: &File) -> Result<(), LockError> {
 }
 
 pub(super) fn lock_within(file: &File, tries: u32) -> Result<(), LockError> {
+    tried(|| file.try_lock(), tries)
+}
+
+fn tried(lock: impl Fn() -> Result<(), TryLockError>, tries: u32) -> Result<(), LockError> {
     for _ in 0..tries {
-        match file.try_lock() {
+        match lock() {
             Ok(()) => return Ok(()),
             Err(TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(1)),
             Err(TryLockError::Error(error)) => return Err(LockError::Io(error)),

@@ -81,9 +81,9 @@ impl Begun<'_> {
 
 impl LocalObjects {
     /// The texts of a store.
-    pub(super) fn of_store(folder: OwnedFd, tmp: Arc<OwnedFd>) -> Self {
+    pub(super) fn of_store(folder: Arc<OwnedFd>, tmp: Arc<OwnedFd>) -> Self {
         Self {
-            folder: Arc::new(folder),
+            folder,
             tmp,
             prefix: "",
             temps: AtomicU64::new(0),

@@ -196,12 +196,13 @@ impl LocalStore {
             // The format is written last: this one is only being made.
             return Ok(None);
         }
-        let (objects, tmp, log) = (part("objects")?, Arc::new(part("tmp")?), Arc::new(part("log")?));
+        let part = |name| part(name).map(Arc::new);
+        let (objects, tmp, log) = (part("objects")?, part("tmp")?, part("log")?);
         let store = Self {
             path: root.path().join(STORE_NAME),
-            objects: LocalObjects::of_store(objects, Arc::clone(&tmp)),
+            objects: LocalObjects::of_store(Arc::clone(&objects), Arc::clone(&tmp)),
             logs: LocalLogs::new(Arc::clone(&log)),
-            leases: LocalLeases::new(Arc::clone(&log), Arc::clone(&tmp)),
+            leases: LocalLeases::new(Arc::clone(&log), Arc::clone(&tmp), objects),
             folder,
             tmp,
             log,

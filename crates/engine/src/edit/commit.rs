@@ -14,11 +14,12 @@ use readproof_hosts::{
     versions::{By, Change, ChangedFile, Gap, Gaps, VersionId},
 };
 
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
 use super::{Plans, plan::Plan};
 use crate::{
     Engine, Error,
+    conversation::locked,
     door::{Notice, Receipt, Written, WrittenFile},
 };
 
@@ -48,9 +49,11 @@ impl Engine {
             // Its texts are not stored, so it could not be put back.
             return Err(Error::SensitiveTogether { path: secret.path.clone() });
         }
-        let announced = OnceLock::new();
+        let (announced, keeping) = (OnceLock::new(), Mutex::new(None));
         // Before a file is touched its texts are stored: if they do not fit on the disk, it stays as it is. Then it is announced.
         let ready = || {
+            // Until the change is recorded, which is when this function returns.
+            *locked(&keeping) = self.keeping_texts()?;
             self.keep_texts(&plans)?;
             if let Some(name) = log {
                 let _ = announced.set(self.announce(name, &plans, at)?);

@@ -107,6 +107,7 @@ impl Engine {
         if plan.sensitive || self.unseen {
             return Ok(None);
         }
+        let _keeping = self.keeping_texts()?;
         if let Some(store) = self.store(Create::Yes)? {
             store.objects().put_all_synced(&[base, ours, theirs])?;
         }
@@ -148,6 +149,7 @@ impl Engine {
     pub(crate) fn propose(&self, caller: &Caller, id: &str, text: &str) -> Result<ConflictTexts, Error> {
         let found = self.open_conflict(id)?;
         let text = text_for(&found.conflict.conflict.path, text.to_owned())?;
+        let _keeping = self.keeping_texts()?;
         if let Some(store) = self.store(Create::Yes)? {
             store.objects().put_all_synced(&[&text])?;
         }

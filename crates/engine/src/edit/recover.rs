@@ -53,6 +53,7 @@ impl Engine {
         let (false, Ok(text)) = (self.shared.sensitive.is_sensitive(&self.root, &file), Text::from_bytes(bytes)) else {
             return Ok(());
         };
+        let _keeping = self.keeping_texts()?;
         if let Some(store) = self.store(Create::Yes)? {
             store.objects().put_all_synced(&[&text])?;
         }
@@ -100,6 +101,7 @@ impl Engine {
             (!self.shared.sensitive.is_sensitive_read(&there, &read)).then_some(read)
         });
         let empty = Text::new(String::new());
+        let _keeping = self.keeping_texts()?;
         if let Some(store) = self.store(Create::Yes)? {
             let texts: Vec<&Text> = read.iter().map(|read| &read.text).chain([&empty]).collect();
             store.objects().put_all_synced(&texts)?;

@@ -114,6 +114,7 @@ impl Engine {
         let complete = registry.complete_since(&settings)?.filter(|_| !walked.unreadable);
         let rules = FileRules { snapshot: self.snapshot_rules(), sensitive: &self.shared.sensitive };
         let worked_out = self.with_versions(Create::Yes, |versions| Ok(versions.newest()))?.unwrap_or(VersionId(0));
+        let _keeping = self.keeping_texts()?;
         let (mut found, mut met) = (Found::default(), Vec::new());
         let total = walked.suspects.len() as u64;
         for chunk in walked.suspects.chunks(AT_ONCE) {

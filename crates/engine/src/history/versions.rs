@@ -5,7 +5,7 @@ use readproof_core::{
     operation::CompareVersions,
     text::{ContentHash, Text},
 };
-use readproof_disk::{Create, SessionName};
+use readproof_disk::{Create, Lease, Right, SessionName};
 use readproof_hosts::{
     block::Sha,
     versions::{Gap, VersionId, Versions, VersionsError},
@@ -57,6 +57,12 @@ impl Engine {
             *open = Versions::open(&*store, create, self.now())?;
         }
         Ok(open.as_mut().map(work).transpose()?)
+    }
+
+    /// While it is held, no stored text is erased: taken before texts are stored that a record will need. Where the store grants no
+    /// leases there is none, and `doctor` names a text that went.
+    pub(crate) fn keeping_texts(&self) -> Result<Option<Box<dyn Lease>>, Error> {
+        Ok(self.store(Create::Yes)?.and_then(|store| store.leases().wait(Right::KeepTexts).ok()))
     }
 
     /// The diff between two versions of a file, or between one and the working file.

@@ -91,6 +91,7 @@ impl Engine {
             if asked.dry_run {
                 return Ok(plan);
             }
+            let _erasing = self.erasing_texts()?;
             let going: Vec<ContentHash> = plan.texts.iter().map(|text| text.hash).collect();
             if self.record_erased((caller, "forget"), &going, plan.worked_out)? {
                 plan.done = Some(self.erase(&*store, &plan));

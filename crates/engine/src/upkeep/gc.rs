@@ -9,8 +9,8 @@ use readproof_core::{
     text::{ContentHash, Text},
 };
 use readproof_disk::{
-    Create, Leftover, Loaded, LogError, Objects, Packing, Removal, Removed, Root, STORE_NAME, SessionName, Store,
-    StoreError, Stored, TranscriptError,
+    Create, Lease, Leftover, Loaded, LogError, Objects, Packing, Removal, Removed, Right, Root, STORE_NAME,
+    SessionName, Store, StoreError, Stored, TranscriptError,
 };
 use readproof_hosts::{
     block::Sha,
@@ -204,15 +204,22 @@ impl Engine {
             return Ok(Collection { plan, done: None });
         }
         for _ in 0..TRIES {
+            let erasing = self.erasing_texts()?;
             let going: Vec<ContentHash> = plan.erased.iter().map(|text| text.hash).collect();
             if self.record_erased((caller, "gc"), &going, plan.worked_out)? {
-                let done = self.gc(&plan)?;
+                let done = self.gc(&plan, erasing)?;
                 return Ok(Collection { plan, done: Some(done) });
             }
+            drop(erasing);
             // A change was recorded meanwhile, which may need one of these texts.
             plan = self.gc_plan(caller, rules)?;
         }
         Err(StoreError::Busy { name: format!("{STORE_NAME}/log/versions") }.into())
+    }
+
+    /// While it is held, nobody stores a text that a version will need and has not recorded it yet.
+    pub(super) fn erasing_texts(&self) -> Result<Option<Box<dyn Lease>>, Error> {
+        Ok(self.store(Create::No)?.and_then(|store| store.leases().wait(Right::EraseTexts).ok()))
     }
 
     /// Records that texts go. `false`: the plan is older than the version log.
@@ -265,8 +272,12 @@ impl Engine {
     }
 
     /// Carries out a plan. What cannot be removed is reported and left.
-    fn gc(&self, plan: &GcPlan) -> Result<Collected, Error> {
+    fn gc(&self, plan: &GcPlan, erasing: Option<Box<dyn Lease>>) -> Result<Collected, Error> {
         let mut done = Collected::default();
+        if let Some(store) = self.store(Create::No)? {
+            done.remove(store.objects(), &untouched(store.objects(), &plan.objects));
+        }
+        drop(erasing);
         for host in self.hosts.iter() {
             if let Some(texts) = self.shared.stores.host_objects(host.folder(), Create::No)? {
                 done.remove(&*texts, plan.host_objects.get(host.host()).map_or(&[], Vec::as_slice));
@@ -280,7 +291,6 @@ impl Engine {
             }
         }
         if let Some(store) = self.store(Create::No)? {
-            done.remove(store.objects(), &untouched(store.objects(), &plan.objects));
             done.pack(store.objects(), &plan.packing);
             self.remove_old_indexes(&*store, &mut done);
         }
