@@ -5,6 +5,7 @@ pub(crate) mod history;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use readproof_core::operation::{Extent, Hidden};
+use readproof_disk::spelt;
 use std::{ffi::OsString, path::PathBuf};
 
 /// The file layer between an LLM agent and a workspace: a re-read costs only what changed, and nothing is vouched for
@@ -66,6 +67,17 @@ enum ServerCommand {
 
 /// Takes out each `--set KEY=VALUE` before the command, because clap drops them if there is another one after it. A flag after
 /// the command overrides one before it.
+/// The words with names that are not UTF-8 spelt as text, as every answer spells them. A workspace has its own name.
+pub(crate) fn spelt_words(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut before = OsString::new();
+    let spelt = |word: OsString| {
+        let is_workspace = std::mem::replace(&mut before, word.clone()) == "--workspace";
+        let text = spelt(word.as_encoded_bytes()).filter(|_| !is_workspace).map(|text| text.into_owned().into());
+        text.unwrap_or(word)
+    };
+    words.map(spelt).collect()
+}
+
 pub(crate) fn settings_first(words: Vec<OsString>) -> (Vec<String>, Vec<OsString>) {
     let (mut set, mut rest) = (Vec::new(), Vec::new());
     let mut words = words.into_iter().peekable();

@@ -20,7 +20,7 @@ fn main() -> ExitCode {
     // With a handler, a write beyond `ulimit -f` fails with an error; without one, the signal ends the process. The
     // flag itself is not used.
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::new(AtomicBool::new(false)));
-    let (set, words) = cli::settings_first(std::env::args_os().collect());
+    let (set, words) = cli::settings_first(cli::spelt_words(std::env::args_os()));
     let cli = match cli::Cli::parsed(&words) {
         Ok(cli) => cli::Cli { set: set.into_iter().chain(cli.set).collect(), ..cli },
         Err(error) => {

@@ -34,6 +34,7 @@ use crate::{
     replace::is_ours,
     root::Root,
     snapshot::{FileKind, SnapshotError, SnapshotRules},
+    spelling::on_disk,
 };
 
 /// What a file is compared with.
@@ -166,7 +167,7 @@ impl Root {
                 return Err(GitError::BehindLink { name: name.to_owned(), real }.into());
             }
         }
-        let found = match self.dir.symlink_metadata(name) {
+        let found = match self.dir.symlink_metadata(&*on_disk(name)) {
             Ok(found) => found,
             Err(error) if is_missing(&error) => {
                 return Ok(Working::Missing);
@@ -175,7 +176,10 @@ impl Root {
         };
         match FileKind::of(found.mode()) {
             Some(FileKind::Link) => {
-                let target = self.dir.read_link_contents(name).map_err(|error| SnapshotError::from_io(name, error))?;
+                let target = self
+                    .dir
+                    .read_link_contents(&*on_disk(name))
+                    .map_err(|error| SnapshotError::from_io(name, error))?;
                 Ok(Working::Link { target: target.into_os_string().into_encoded_bytes() })
             }
             Some(FileKind::Directory) => Ok(Working::Folder),

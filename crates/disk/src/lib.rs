@@ -15,6 +15,7 @@ mod policy;
 mod replace;
 mod root;
 mod snapshot;
+mod spelling;
 mod stores;
 mod transcript;
 
@@ -38,6 +39,7 @@ pub use snapshot::{
     Small, Snapshot, SnapshotError, SnapshotRules, Stamp, Stat, Stop, Stopper, Stream, View, Watch, Woken,
     input_is_closed_at_last,
 };
+pub use spelling::{on_disk, spelt};
 pub use stores::{
     BadSessionName, Create, Database, Lease, Leases, Loaded, LocalStore, LocalStores, Log, LogError, LogId, LogName,
     Logs, Objects, OpenedStore, Packing, Payload, Put, PutAside, Removal, Removed, RetiredLog, Right, STORE_NAME,

@@ -2,9 +2,13 @@
 //! and never reads a file. A key holds no `.`, `..` or empty part: the one constructor refuses them.
 
 use std::{
+    borrow::Cow,
     fs::File,
     io,
-    os::fd::{AsFd, OwnedFd},
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::ffi::OsStrExt,
+    },
     sync::Arc,
 };
 
@@ -21,6 +25,7 @@ use crate::{
     replace::is_ours,
     root::Root,
     snapshot::TO_READ,
+    spelling::{on_disk, spelt},
 };
 
 /// The longest component and the longest path that file systems accept, in bytes.
@@ -80,12 +85,13 @@ fn check_name(candidate: &str) -> Result<(), LocateError> {
     if candidate.contains('\0') {
         return Err(LocateError::NulInName);
     }
-    let longest = candidate.split('/').map(str::len).max().unwrap_or(0);
+    let longest = candidate.split('/').map(|part| on_disk(part).len()).max().unwrap_or(0);
     if longest > COMPONENT_BYTES {
         return Err(LocateError::NameTooLong { len: longest });
     }
-    if candidate.len() > PATH_BYTES {
-        return Err(LocateError::NameTooLong { len: candidate.len() });
+    let whole = on_disk(candidate).len();
+    if whole > PATH_BYTES {
+        return Err(LocateError::NameTooLong { len: whole });
     }
     Ok(())
 }
@@ -208,7 +214,7 @@ impl Root {
         if !self.may_use(dir_key) {
             return Vec::new();
         }
-        let Ok(entries) = self.dir.read_dir(dir_key) else { return Vec::new() };
+        let Ok(entries) = self.dir.read_dir(&*on_disk(dir_key)) else { return Vec::new() };
         let shown = |entry: &cap_std::fs::DirEntry, name: &str| {
             let is_folder = || entry.file_type().is_ok_and(|kind| kind.is_dir());
             let key = || if dir_key == "." { name.to_owned() } else { format!("{dir_key}/{name}") };
@@ -216,7 +222,7 @@ impl Root {
         };
         let name_of = |entry: io::Result<cap_std::fs::DirEntry>| {
             let entry = entry.ok()?;
-            entry.file_name().into_string().ok().filter(|name| shown(&entry, name))
+            spelt(entry.file_name().as_bytes()).map(Cow::into_owned).filter(|name| shown(&entry, name))
         };
         let mut names: Vec<String> = entries.filter_map(name_of).take(LISTED).collect();
         names.sort_unstable();
@@ -234,7 +240,7 @@ impl Root {
                 continue;
             }
             let left = FileRef::new(self, &format!("/{}", done.join("/"))).filter(|left| self.may_use(left.name()));
-            let link = left.and_then(|left| self.dir.symlink_metadata(left.name()).ok());
+            let link = left.and_then(|left| self.dir.symlink_metadata(&*on_disk(left.name())).ok());
             if link.is_some_and(|found| found.is_symlink()) {
                 return true;
             }
@@ -244,7 +250,7 @@ impl Root {
     }
 
     fn id_of(&self, key: &str) -> Option<FileId> {
-        let found = self.dir.metadata(key).ok()?;
+        let found = self.dir.metadata(&*on_disk(key)).ok()?;
         Some(FileId { dev: found.dev(), ino: found.ino() })
     }
 
@@ -258,7 +264,7 @@ impl Root {
 
     /// `None` when it does not exist.
     fn probe(&self, file: &FileRef) -> Result<Option<()>, LocateError> {
-        match self.dir.metadata(file.name()) {
+        match self.dir.metadata(&*on_disk(file.name())) {
             Ok(_) => Ok(Some(())),
             Err(error) if is_missing(&error) => Ok(None),
             Err(error) => Err(LocateError::new(file, error)),
@@ -270,7 +276,7 @@ impl Root {
     pub(crate) fn open_without_links(&self, file: &FileRef) -> Result<Opened, Errno> {
         use rustix::fs::{ResolveFlags, openat2};
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-        let open = openat2(&self.dir, file.name(), TO_READ | OFlags::CLOEXEC, Mode::empty(), resolve);
+        let open = openat2(&self.dir, &*on_disk(file.name()), TO_READ | OFlags::CLOEXEC, Mode::empty(), resolve);
         open.map(|fd| Opened { file: fd.into() })
     }
 
@@ -287,12 +293,12 @@ impl Root {
         let mut folder: Option<OwnedFd> = None;
         for part in parents.into_iter().flat_map(|parents| parents.split('/')) {
             let above = folder.as_ref().map_or(self.dir.as_fd(), AsFd::as_fd);
-            let below = rustix::fs::openat(above, part, to_pass, Mode::empty());
+            let below = rustix::fs::openat(above, &*on_disk(part), to_pass, Mode::empty());
             folder = Some(below.map_err(|errno| if errno == Errno::NOTDIR { Errno::LOOP } else { errno })?);
         }
         let above = folder.as_ref().map_or(self.dir.as_fd(), AsFd::as_fd);
         let flags = TO_READ | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        rustix::fs::openat(above, base, flags, Mode::empty()).map(File::from)
+        rustix::fs::openat(above, &*on_disk(base), flags, Mode::empty()).map(File::from)
     }
 
     fn nowhere(&self, candidates: &[String]) -> LocateError {
@@ -340,9 +346,9 @@ impl Root {
         if !*exists {
             return Ok(None);
         }
-        match self.dir.symlink_metadata(name) {
+        match self.dir.symlink_metadata(&*on_disk(name)) {
             Ok(found) if found.is_symlink() => {
-                let target = match self.dir.read_link_contents(name) {
+                let target = match self.dir.read_link_contents(&*on_disk(name)) {
                     // No longer a link; opening it tells what it is.
                     Err(error) if Errno::from_io_error(&error) == Some(Errno::INVAL) => return Ok(None),
                     target => target?,
@@ -350,8 +356,8 @@ impl Root {
                 if target.is_absolute() {
                     return Err(escape());
                 }
-                let text = target.into_os_string().into_string();
-                text.map(Some).map_err(|_| io::ErrorKind::InvalidData.into())
+                let text = spelt(target.as_os_str().as_bytes()).map(Cow::into_owned);
+                text.map(Some).ok_or_else(|| io::ErrorKind::InvalidData.into())
             }
             Ok(_) => Ok(None),
             // The same whether nothing is there, or a file where a folder would have to be.

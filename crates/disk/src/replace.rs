@@ -43,6 +43,7 @@ use crate::{
     locate::FileRef,
     root::Root,
     snapshot::{FileKind, HardLinks},
+    spelling::on_disk,
     stores::STORE_NAME,
 };
 use note::{Content, Exchange};
@@ -335,7 +336,7 @@ impl Root {
     }
 
     pub(crate) fn open_folder(&self, name: &str) -> io::Result<OwnedFd> {
-        let dir = self.dir.open_dir(name)?;
+        let dir = self.dir.open_dir(&*on_disk(name))?;
         // cap-std's handle has no read access; a folder must be opened to be synced.
         Ok(rustix::fs::openat(&dir, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?)
     }
@@ -344,7 +345,7 @@ impl Root {
     fn make_folders(&self, name: &str) -> io::Result<()> {
         let mut parent = ".";
         for folder in folders_of(name) {
-            match self.dir.create_dir(folder) {
+            match self.dir.create_dir(&*on_disk(folder)) {
                 Ok(()) => rustix::fs::fsync(self.open_folder(parent)?)?,
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
@@ -356,14 +357,15 @@ impl Root {
 
     /// The folders of a name that [`Self::make_folders`] would make.
     fn missing_folders(&self, name: &str) -> Vec<String> {
-        let missing = |folder: &&str| self.dir.symlink_metadata(folder).is_err_and(|error| is_missing(&error));
+        let missing =
+            |folder: &&str| self.dir.symlink_metadata(&*on_disk(folder)).is_err_and(|error| is_missing(&error));
         folders_of(name).filter(missing).map(str::to_owned).collect()
     }
 
     /// Removes folders that were made, unless something is in them by now.
     fn remove_folders<'n>(&self, made: impl DoubleEndedIterator<Item = &'n String>) {
         for folder in made.rev() {
-            let _ = self.dir.remove_dir(folder);
+            let _ = self.dir.remove_dir(&*on_disk(folder));
         }
     }
 }
@@ -387,7 +389,7 @@ pub fn is_in_store(name: &str) -> bool {
 }
 
 fn stat_of(folder: &OwnedFd, base: &str) -> io::Result<Option<Stat>> {
-    Ok(missing_or(rustix::fs::statat(folder, base, AtFlags::SYMLINK_NOFOLLOW))?)
+    Ok(missing_or(rustix::fs::statat(folder, &*on_disk(base), AtFlags::SYMLINK_NOFOLLOW))?)
 }
 
 /// Writes the temporary file.
@@ -451,7 +453,7 @@ fn may_replace(
         return Err(ReplaceError::HardLinked { name: file.name().to_owned() });
     }
     // A rename needs no permission on the file, but a file that this user may not write must stay as it is.
-    let writable = rustix::fs::accessat(folder, base, Access::WRITE_OK, AtFlags::EACCESS);
+    let writable = rustix::fs::accessat(folder, &*on_disk(base), Access::WRITE_OK, AtFlags::EACCESS);
     writable.map_err(|errno| ReplaceError::from_io(file.name(), errno.into()))
 }
 

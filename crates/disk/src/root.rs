@@ -3,7 +3,7 @@
 
 use std::{
     fs, io,
-    os::unix::fs::MetadataExt,
+    os::unix::{ffi::OsStrExt, fs::MetadataExt},
     path::{Component, Path, PathBuf},
     sync::{Arc, atomic::AtomicU64},
 };
@@ -15,6 +15,7 @@ use crate::{
     git::Opened,
     policy::Guard,
     replace::{DisplacedTexts, Moments},
+    spelling::{on_disk, spelt},
     stores::STORE_NAME,
 };
 
@@ -123,8 +124,8 @@ impl Root {
     #[must_use]
     pub fn leads_to(&self, path: &Path) -> Option<String> {
         let real = fs::canonicalize(path).ok().filter(|_| path.is_absolute())?;
-        let name = real.strip_prefix(&self.path).ok()?.to_str()?;
-        Some(if name.is_empty() { "." } else { name }.to_owned())
+        let name = spelt(real.strip_prefix(&self.path).ok()?.as_os_str().as_bytes())?.into_owned();
+        Some(if name.is_empty() { ".".to_owned() } else { name })
     }
 
     /// Whether a path is spelt as one inside and, if it exists, leads inside.
@@ -148,13 +149,13 @@ impl Root {
     /// Whether there is anything of this name inside, a link that leads nowhere included.
     #[must_use]
     pub fn names_anything(&self, name: &str) -> bool {
-        fs::symlink_metadata(self.path.join(name)).is_ok_and(|found| self.shows(name, found.is_dir()))
+        fs::symlink_metadata(self.path.join(on_disk(name))).is_ok_and(|found| self.shows(name, found.is_dir()))
     }
 
     /// Whether a name inside leads to a folder, without following links.
     #[must_use]
     pub fn names_folder(&self, name: &str) -> bool {
-        fs::symlink_metadata(self.path.join(name)).is_ok_and(|found| found.is_dir() && self.shows(name, true))
+        fs::symlink_metadata(self.path.join(on_disk(name))).is_ok_and(|found| found.is_dir() && self.shows(name, true))
     }
 
     /// The absolute path of a name inside.

@@ -26,6 +26,7 @@ use crate::{
     policy::Refusal,
     replace::turn::{Links, Settled},
     root::Root,
+    spelling::on_disk,
 };
 use bytes::read_at;
 
@@ -230,7 +231,7 @@ impl Root {
     /// The stat of a name that a walk has met. Opens nothing, and follows no link at its end.
     #[must_use]
     pub fn glance(&self, name: &str) -> Option<Stat> {
-        rustix::fs::statat(&self.dir, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).ok().map(Stat::from)
+        rustix::fs::statat(&self.dir, &*on_disk(name), rustix::fs::AtFlags::SYMLINK_NOFOLLOW).ok().map(Stat::from)
     }
 
     /// As [`Root::snapshot`], of a file that [`Root::locate_open`] may have opened already. If it still has the text `known`,
@@ -346,7 +347,7 @@ impl Root {
     /// The kind of a file that cannot even be opened: a socket, or a device without a driver.
     fn kind_of(&self, file: &FileRef) -> FileKind {
         use cap_std::fs::MetadataExt;
-        let found = self.dir.metadata(file.name()).ok();
+        let found = self.dir.metadata(&*on_disk(file.name())).ok();
         found.and_then(|found| FileKind::of(found.mode())).unwrap_or(FileKind::Unknown)
     }
 }

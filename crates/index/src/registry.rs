@@ -8,7 +8,7 @@ pub use tags::Tag;
 
 use ignore::overrides::Override;
 use readproof_core::text::{ContentHash, Text};
-use readproof_disk::{BlobId, Root, SnapshotError, SnapshotRules, Stamp, Stands, Stat};
+use readproof_disk::{BlobId, Root, SnapshotError, SnapshotRules, Stamp, Stands, Stat, on_disk};
 use rusqlite::{Connection, Params, Row, Transaction, params};
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
@@ -117,7 +117,7 @@ pub struct Walked {
     pub suspects: Vec<Suspect>,
     /// Names that are not there any more, or are left out by a rule now.
     pub unmet: Vec<Suspect>,
-    /// How many names are not UTF-8.
+    /// How many names cannot be spelt as text.
     pub odd: u64,
     /// Whether there are folders that cannot be listed.
     pub unreadable: bool,
@@ -355,7 +355,7 @@ struct Known {
 fn tell_folders_of(names: &HashSet<&str>, root: &Root, folders: Folders<'_>) {
     let above = names.iter().flat_map(|name| name.match_indices('/').map(|(at, _)| &name[..at]));
     for folder in above.collect::<BTreeSet<&str>>() {
-        folders(&root.path().join(folder));
+        folders(&root.path().join(on_disk(folder)));
     }
 }
 

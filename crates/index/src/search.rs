@@ -81,7 +81,7 @@ pub struct Skipped {
     pub binary: u64,
     /// Files and folders that cannot be read.
     pub unreadable: u64,
-    /// Files whose names are not UTF-8.
+    /// Files whose names cannot be spelt as text.
     pub odd_names: u64,
     /// Folders whose ignore file is not a small regular file.
     pub folders: u64,

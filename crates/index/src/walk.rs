@@ -12,7 +12,7 @@ use std::{collections::BTreeSet, path::Path};
 
 use ignore::overrides::{Override, OverrideBuilder};
 use readproof_core::text::ContentHash;
-use readproof_disk::{EntryKind, Folder, Root, RootError, STORE_NAME, is_ours};
+use readproof_disk::{EntryKind, Folder, Root, RootError, STORE_NAME, is_ours, on_disk, spelt};
 
 use rules::Rules;
 
@@ -35,7 +35,7 @@ pub enum WalkEntry {
     Link(String),
     /// A folder, or something that cannot be searched.
     Other,
-    /// A file whose name is not UTF-8.
+    /// A file whose name cannot be spelt as text: it looks like the spelling of another one.
     OddName,
     /// A folder that cannot be listed.
     Unreadable,
@@ -184,7 +184,7 @@ pub(crate) fn only_all<'g>(globs: impl Iterator<Item = &'g str>) -> Result<Overr
 }
 
 impl Walk<'_> {
-    /// How many folders were left out because an ignore file in them cannot be used, or their name is not UTF-8.
+    /// How many folders were left out because an ignore file in them cannot be used, or their name cannot be spelt as text.
     #[must_use]
     pub fn closed(&self) -> u64 {
         self.closed
@@ -236,21 +236,23 @@ impl Walk<'_> {
 
     /// Whether nothing is asked about what has this name.
     fn is_elsewhere(&self, path: &Path, is_folder: bool) -> bool {
-        let (Some(names), Some(path)) = (self.among, path.to_str()) else { return false };
-        let leads_there = is_folder && leads_to(names, path);
-        !leads_there && !is_among(names, path)
+        let (Some(names), Some(path)) = (self.among, spelt(path.as_os_str().as_encoded_bytes())) else { return false };
+        let leads_there = is_folder && leads_to(names, &path);
+        !leads_there && !is_among(names, &path)
     }
 
     fn shows_hidden(&self, path: &Path) -> bool {
         match self.hidden {
             HiddenFiles::None => false,
             HiddenFiles::All => true,
-            HiddenFiles::Named(names) => path.to_str().is_some_and(|path| names.contains(path)),
+            HiddenFiles::Named(names) => {
+                spelt(path.as_os_str().as_encoded_bytes()).is_some_and(|path| names.contains(&*path))
+            }
         }
     }
 
     fn enter(&mut self, key: String, rules: Rules) -> WalkEntry {
-        (self.folders)(&self.root.path().join(&key));
+        (self.folders)(&self.root.path().join(on_disk(&key)));
         let Ok(mut folder) = self.root.folder(&key) else {
             // One that went meanwhile has nothing to list.
             return if self.is_folder(&key) { WalkEntry::Unreadable } else { WalkEntry::Other };
@@ -285,19 +287,19 @@ impl Iterator for Walk<'_> {
             };
             let level = self.levels.last()?;
             let is_folder = kind == EntryKind::Folder;
-            let path = Path::new(&level.prefix).join(&name);
+            let path = Path::new(&on_disk(&level.prefix)).join(&name);
             if self.is_elsewhere(&path, is_folder) {
                 continue;
             }
             if self.leaves_out(level, &path, name.as_encoded_bytes(), is_folder) {
                 continue;
             }
-            let Some(name) = name.to_str() else {
+            let Some(name) = spelt(name.as_encoded_bytes()) else {
                 // Nothing in such a folder can be named either.
                 self.closed += u64::from(is_folder);
                 return Some(if kind == EntryKind::File { WalkEntry::OddName } else { WalkEntry::Other });
             };
-            if NEVER.contains(&name) || is_ours(name) {
+            if NEVER.contains(&&*name) || is_ours(&name) {
                 continue;
             }
             let key = format!("{}{name}", level.prefix);
@@ -415,7 +417,11 @@ mod tests {
         symlink(".", temp.path().join("loop")).unwrap();
         pipe(&temp, "pipe");
         fs::write(temp.path().join(OsStr::from_bytes(b"odd\xff")), "").unwrap();
-        assert_eq!(files(&temp, None), ["a", "d/b"]);
+        fs::create_dir(temp.path().join(OsStr::from_bytes(b"f\xfe"))).unwrap();
+        fs::write(temp.path().join(OsStr::from_bytes(b"f\xfe/in")), "").unwrap();
+        // Such a text means the name with the byte.
+        fs::write(temp.path().join("odd\u{fffd}fe"), "").unwrap();
+        assert_eq!(files(&temp, None), ["a", "d/b", "f\u{fffd}fe/in", "odd\u{fffd}ff"]);
         let root = Root::open(temp.path()).unwrap();
         let odd = walk(&root, None).unwrap().filter(|entry| *entry == WalkEntry::OddName);
         assert_eq!(odd.count(), 1);

@@ -291,7 +291,7 @@ pub(crate) fn search_notice(found: &Searched) -> Option<String> {
     let left_out = [
         (skipped.large, "too large"),
         (skipped.unreadable, "not readable"),
-        (skipped.odd_names, "with names that are not UTF-8"),
+        (skipped.odd_names, "with names that cannot be spelt as text"),
         (skipped.folders, "folders whose ignore file is no small regular file"),
         (skipped.long_lines, "with a line too long for this pattern"),
     ];

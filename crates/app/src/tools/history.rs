@@ -103,7 +103,7 @@ pub(crate) fn files_said(found: &FilesListed) -> ToolOutput {
         (false, false) => format!("{} files", found.total),
     };
     if found.odd > 0 {
-        said = format!("{said}; {} names are not UTF-8 and not listed", found.odd);
+        said = format!("{said}; {} cannot be spelt as text and is not listed", found.odd);
     }
     let object = |file: &ListedFile| {
         json!({

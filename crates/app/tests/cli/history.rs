@@ -446,3 +446,65 @@ fn of_two_watches_one_waits_and_what_nobody_watched_is_a_gap() {
     let operations: Vec<&str> = log.lines().map(|line| line.split("  ").nth(2).unwrap()).collect();
     assert_eq!(operations, ["outside", "gap not_running", "first"], "{log}");
 }
+
+#[test]
+fn names_that_are_not_utf8_are_kept_as_bytes() {
+    use std::{ffi::OsStr, fs, os::unix::ffi::OsStrExt};
+    let ws = Workspace::with(&[("a.txt", "a\n")]);
+    let odd = ws.path("").join(OsStr::from_bytes(b"d\xfe/caf\xe9.txt"));
+    fs::create_dir(odd.parent().unwrap()).unwrap();
+    fs::write(&odd, "one\ntwo\n").unwrap();
+    let name = "d\u{fffd}fe/caf\u{fffd}e9.txt";
+    assert_eq!(out(&ws, "files"), format!("a.txt  1 lines  doc  v2\n{name}  2 lines  doc  v2\n"));
+    fs::write(&odd, "one\nTWO\n").unwrap();
+    assert!(out(&ws, "changes").contains(&format!("--- a/{name}\n+++ b/{name}\n@@ -1,2 +1,2 @@\n one\n-two\n+TWO\n")));
+    ws.run(&format!("show v2 {name}")).gives("one\ntwo\n");
+    // As a shell gives it.
+    let done = ws
+        .command(crate::workspace::READPROOF)
+        .arg("read")
+        .arg(odd.strip_prefix(ws.path("")).unwrap())
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&done.stdout), "one\nTWO\n", "{done:?}");
+    ws.run(&format!("edit {name} --session s --old one --new ONE")).text();
+    assert_eq!(fs::read(&odd).unwrap(), b"ONE\nTWO\n");
+    fs::remove_dir_all(odd.parent().unwrap()).unwrap();
+    out(&ws, "rewind v3");
+    assert_eq!(fs::read(&odd).unwrap(), b"one\nTWO\n");
+    assert!(!ws.path(name).exists(), "the spelling is no name of its own");
+}
+
+#[test]
+fn a_damaged_log_of_versions_is_put_aside_by_the_next_edit() {
+    let ws = changed();
+    ws.run("read a.txt --session s").text();
+    let log = ws.path(".readproof/log/versions");
+    let mut bytes = std::fs::read(&log).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&log, bytes).unwrap();
+    for words in ["log", "files", "changes", "rewind v2", "checkpoint x", "blame a.txt"] {
+        ws.run(words).refused(1, &["versions is damaged at line", "the next edit keeps the log as evidence"]);
+    }
+    assert_eq!(std::fs::read_to_string(ws.path("a.txt")).unwrap(), "one\nTWO\nthree\n");
+    // Others may have changed the file, and nobody can know.
+    ws.run("read a.txt --session s").gives("one\nTWO\nthree\n");
+    let edit = ws.run("edit a.txt --session s --old three --new THREE");
+    assert!(edit.code == Some(0) && edit.err.contains("kept as .readproof/log/versions.retired-1"), "{edit:?}");
+    assert!(out(&ws, "log").lines().any(|line| line.contains("  edit  ") && line.ends_with("a.txt")));
+    // What was shown before is not vouched for, as changes after it may be lost; what is shown now is.
+    ws.run("read a.txt --session s").gives("one\nTWO\nTHREE\n");
+    assert!(ws.run("read a.txt --session s").out.contains("unchanged"));
+    ws.run("doctor").text();
+}
+
+#[test]
+fn the_history_of_a_copy_is_put_aside_and_said_to_be() {
+    let ws = changed();
+    let copy = Workspace::with(&[]);
+    let copied = std::process::Command::new("cp").arg("-r").arg(ws.path(".readproof")).arg(copy.path("")).status();
+    assert!(copied.unwrap().success());
+    let log = copy.run("log");
+    assert!(log.code == Some(0) && log.err.contains("was not made in this folder"), "{log:?}");
+}

@@ -75,11 +75,13 @@ fn a_link_is_a_name_of_its_own() {
 }
 
 #[test]
-fn a_name_that_is_not_utf8_is_refused() {
+fn a_name_that_is_not_utf8_is_spelt() {
     use std::os::unix::ffi::OsStrExt;
     let ws = Workspace::new();
     let name = std::ffi::OsStr::from_bytes(b"caf\xe9");
     std::fs::write(ws.path("").join(name), "text\n").unwrap();
     let done = crate::workspace::finish(ws.command(crate::workspace::READPROOF).arg("read").arg(name));
-    done.refused(2, &["UTF-8"]);
+    done.gives("text\n");
+    ws.run("read caf\u{fffd}e9").gives("text\n");
+    assert_eq!(ws.run("list").out, "caf\u{fffd}e9 1 line, 5 B\n");
 }

@@ -1,15 +1,16 @@
 //! Git's versions of a file: in the commit that is checked out, and in the index.
 
+use std::os::unix::ffi::OsStrExt;
 use std::{fs, path::Path};
 
 use gix::{
     ObjectId,
-    bstr::ByteSlice,
     index::entry::{Flags, Mode},
     objs::{Kind, tree::EntryKind},
 };
 
 use super::{Baseline, GitError, Kept, StandsIn, clean::Attributes, index::Index, look::most, mode, open::Found};
+use crate::spelling::{on_disk, spelt};
 
 /// The most symbolic references between `HEAD` and a commit, as in git.
 const MOST_STEPS: usize = 5;
@@ -155,7 +156,7 @@ impl Found<'_> {
 
     fn in_folder(&self, tree: ObjectId, name: &str) -> Result<Option<Entry>, GitError> {
         let tree = self.tree(tree)?;
-        let found = tree.find_entry(name).map(|entry| (entry.mode().kind(), entry.object_id()));
+        let found = tree.find_entry(on_disk(name).as_bytes()).map(|entry| (entry.mode().kind(), entry.object_id()));
         Ok(found)
     }
 
@@ -297,7 +298,8 @@ impl Found<'_> {
 
     /// Whether the work tree has no file of this name. `false` if the name leads out.
     fn is_gone(&self, name: &str) -> bool {
-        let path = Path::new(name);
+        let path = on_disk(name);
+        let path = Path::new(&path);
         let is_plain = name.split('/').all(|part| !matches!(part, "" | "." | ".."));
         let parent = path.parent().filter(|_| is_plain);
         parent.is_some_and(|parent| match self.place.way(&self.work_tree, parent) {
@@ -315,7 +317,7 @@ impl Found<'_> {
             let tree = self.tree(id)?;
             bytes += tree.data.len();
             for entry in tree.decode().map_err(|_| self.broken("a tree"))?.entries {
-                let Ok(name) = entry.filename.to_str() else { continue };
+                let Some(name) = spelt(entry.filename) else { continue };
                 let name = format!("{folder}{name}");
                 match entry.mode.kind() {
                     EntryKind::Tree => folders.push((format!("{name}/"), entry.oid.to_owned())),
@@ -360,7 +362,7 @@ impl Found<'_> {
                 } else {
                     (entry.oid == blob, names.len() < MOST_NAMES)
                 };
-                let Some(name) = entry.filename.to_str().ok().filter(|_| wanted && room) else { continue };
+                let Some(name) = spelt(entry.filename).filter(|_| wanted && room) else { continue };
                 let name = format!("{folder}{name}");
                 if is_tree {
                     folders.push((format!("{name}/"), entry.oid.to_owned()));

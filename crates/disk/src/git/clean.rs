@@ -1,6 +1,7 @@
 //! Turns the bytes of a working file into those that git would store: line ends, encodings, keywords, Git LFS pointers. In
 //! git's order, by the attributes that git would find, and without running anything.
 
+use std::os::unix::ffi::OsStrExt;
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -22,6 +23,7 @@ use gix::{
 use readproof_core::text::ContentHash;
 
 use super::{GitError, GitMode, baseline::Staged, index::Index, look::most, open::Found};
+use crate::spelling::on_disk;
 
 /// How far git looks for a NUL byte.
 const FIRST_BYTES: usize = 8_000;
@@ -80,7 +82,7 @@ impl Found<'_> {
         found.initialize_with_selection(&names, NAMES);
         let fold = self.flag("core.ignoreCase", false)?;
         let case = if fold { Case::Fold } else { Case::Sensitive };
-        rules.pattern_matching_relative_path(BStr::new(&self.name), case, Some(false), &mut found);
+        rules.pattern_matching_relative_path(BStr::new(on_disk(&self.name).as_bytes()), case, Some(false), &mut found);
         let states: Vec<State> = found
             .iter_selected()
             .map(|found| match found.assignment.state {
@@ -132,7 +134,7 @@ impl Found<'_> {
         for folder in [""].into_iter().chain(folders) {
             self.go_on()?;
             let name = format!("{folder}.gitattributes");
-            let path = self.work_tree.join(&name);
+            let path = self.work_tree.join(on_disk(&name));
             let text = match fs::symlink_metadata(&path) {
                 // Git does not follow links here.
                 Ok(found) if found.is_symlink() || found.is_dir() => None,

@@ -1,6 +1,7 @@
 //! Reads the index's entries for the names that matter, from start to end through one small buffer. Whatever the file holds, this
 //! takes no more memory than the buffer and no more time than its length. Its checksum is ignored, as git ignores it.
 
+use std::os::unix::ffi::OsStrExt;
 use std::{
     collections::BTreeMap,
     fs,
@@ -10,11 +11,11 @@ use std::{
 
 use gix::{
     ObjectId,
-    bstr::ByteSlice,
     index::entry::{Flags, Mode},
 };
 
 use super::{GitError, look::most, open::Found};
+use crate::spelling::{on_disk, spelt};
 
 /// The size of the buffer.
 const BUFFER: usize = 64 << 10;
@@ -52,7 +53,7 @@ pub(super) struct Index(BTreeMap<Vec<u8>, Vec<Item>>);
 
 impl Index {
     pub(super) fn at_stage(&self, name: &str, stage: u32) -> Option<Item> {
-        self.0.get(name.as_bytes())?.iter().find(|item| item.stage() == stage).copied()
+        self.0.get(on_disk(name).as_bytes())?.iter().find(|item| item.stage() == stage).copied()
     }
 }
 
@@ -60,12 +61,12 @@ impl Found<'_> {
     /// The entries of the file, of the attribute files on the way to it, and of the folders on that way, which may be single
     /// entries of a sparse index.
     pub(super) fn index(&self) -> Result<Index, GitError> {
-        let mut wanted = BTreeMap::from([(self.name.as_bytes().to_vec(), Vec::new())]);
+        let mut wanted = BTreeMap::from([(on_disk(&self.name).as_bytes().to_vec(), Vec::new())]);
         wanted.insert(b".gitattributes".to_vec(), Vec::new());
         for (at, _) in self.name.match_indices('/') {
             let folder = &self.name[..=at];
-            wanted.insert(folder.as_bytes().to_vec(), Vec::new());
-            wanted.insert(format!("{folder}.gitattributes").into_bytes(), Vec::new());
+            wanted.insert(on_disk(folder).as_bytes().to_vec(), Vec::new());
+            wanted.insert(on_disk(&format!("{folder}.gitattributes")).as_bytes().to_vec(), Vec::new());
         }
         self.scan(&mut wanted, &mut |wanted, name, item| {
             if let Some(found) = wanted.get_mut(name)
@@ -81,14 +82,11 @@ impl Found<'_> {
     pub(super) fn staged_names(&self, id: ObjectId) -> Result<Vec<String>, GitError> {
         let mut names = BTreeMap::new();
         self.scan(&mut names, &mut |names, name, item| {
-            if item.id == id
-                && names.len() < MOST_NAMES
-                && let Ok(name) = name.to_str()
-            {
-                names.insert(name.as_bytes().to_vec(), Vec::new());
+            if item.id == id && names.len() < MOST_NAMES {
+                names.insert(name.to_vec(), Vec::new());
             }
         })?;
-        Ok(names.into_keys().filter_map(|name| String::from_utf8(name).ok()).collect())
+        Ok(names.into_keys().filter_map(|name| Some(spelt(&name)?.into_owned())).collect())
     }
 
     /// The names with a hidden part, up to the limit.
@@ -100,7 +98,7 @@ impl Found<'_> {
                 names.insert(name.to_vec(), Vec::new());
             }
         })?;
-        Ok(names.into_keys().filter_map(|name| String::from_utf8(name).ok()).collect())
+        Ok(names.into_keys().filter_map(|name| Some(spelt(&name)?.into_owned())).collect())
     }
 
     /// Every entry, in the order of the file; none if there is no index.

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, fmt};
 use gix::{ObjectId, index::entry::Mode};
 
 use super::{Compare, GitError, open};
-use crate::{locate::FileRef, root::Root};
+use crate::{locate::FileRef, root::Root, spelling::spelt};
 
 /// The most files that are considered.
 const MOST: usize = 1_000_000;
@@ -88,9 +88,8 @@ impl open::Found<'_> {
                 names.insert(name.to_vec(), vec![item]);
             }
         })?;
-        let named = |(name, items): (Vec<u8>, Vec<super::index::Item>)| {
-            Some((String::from_utf8(name).ok()?, items.first()?.id))
-        };
+        let named =
+            |(name, items): (Vec<u8>, Vec<super::index::Item>)| Some((spelt(&name)?.into_owned(), items.first()?.id));
         Ok(names.into_iter().filter_map(named).collect())
     }
 }

@@ -12,6 +12,7 @@ use super::error::PolicyError;
 use crate::{
     root::Root,
     snapshot::{FileKind, SnapshotError, Stamp, Stat, TO_READ, bytes::read_at},
+    spelling::on_disk,
 };
 
 /// The largest file with rules.
@@ -45,7 +46,7 @@ impl Mark {
 
     /// A name in the workspace, no link at its end followed.
     pub(super) fn of_name(root: &Root, name: &str) -> Result<Self, PolicyError> {
-        match rustix::fs::statat(&root.dir, name, AtFlags::SYMLINK_NOFOLLOW) {
+        match rustix::fs::statat(&root.dir, &*on_disk(name), AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok(Self::of(&Stat::from(stat))),
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::NAMETOOLONG) => Ok(Self::ABSENT),
             // Nothing in a folder that may not be passed can be opened; whoever tries finds out.

@@ -1,6 +1,7 @@
 //! The rules as the guard of a root: for one caller, and for what one call needs of every name. What it has looked at it keeps
 //! until the call is over.
 
+use std::os::unix::ffi::OsStrExt;
 use std::{
     collections::HashMap,
     ffi::OsString,
@@ -18,7 +19,7 @@ use super::{
     folder::FolderState,
     rules::{FolderRules, Rules},
 };
-use crate::{root::Root, snapshot::EntryKind};
+use crate::{root::Root, snapshot::EntryKind, spelling::spelt};
 
 /// What is done where a rule asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,7 +172,7 @@ impl Guard for Gate {
         let prefix = name.len();
         entries.retain(|(entry, kind)| {
             name.truncate(prefix);
-            name.push_str(&entry.to_string_lossy());
+            name.push_str(&spelt(entry.as_bytes()).unwrap_or_else(|| entry.to_string_lossy()));
             let is_folder = *kind == EntryKind::Folder;
             let judged = |act| rules.judge(&self.asked(act, &name, is_folder)).verdict;
             let passed = |act| rules.passes(&self.asked(act, &name, true)).verdict;

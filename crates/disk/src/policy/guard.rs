@@ -5,7 +5,7 @@ use std::{ffi::OsString, fmt, io, sync::Arc};
 
 use readproof_core::policy::{Act, Acts, Effect, Verdict};
 
-use crate::{fault::Fault, locate::FileRef, root::Root, snapshot::EntryKind};
+use crate::{fault::Fault, locate::FileRef, root::Root, snapshot::EntryKind, spelling::on_disk};
 
 /// Why a name may not be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,11 +98,11 @@ impl Root {
             (None, None) => return None,
             (Some(verdict), Some(_)) => verdict,
             (None, Some(verdict)) => {
-                let is_other = self.dir.symlink_metadata(name).is_ok_and(|found| !found.is_dir());
+                let is_other = self.dir.symlink_metadata(&*on_disk(name)).is_ok_and(|found| !found.is_dir());
                 Some(verdict).filter(|_| !is_other)?
             }
             (Some(verdict), None) => {
-                let is_folder = self.dir.symlink_metadata(name).is_ok_and(|found| found.is_dir());
+                let is_folder = self.dir.symlink_metadata(&*on_disk(name)).is_ok_and(|found| found.is_dir());
                 Some(verdict).filter(|_| !is_folder)?
             }
         };

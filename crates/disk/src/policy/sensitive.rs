@@ -8,6 +8,7 @@ use crate::{
     locate::{FileRef, Opened},
     root::Root,
     snapshot::Snapshot,
+    spelling::on_disk,
 };
 
 /// The default patterns. Names that most likely hold source code or prose about secrets are excepted.
@@ -177,7 +178,7 @@ impl Root {
     fn is_free_of_links(&self, file: &FileRef) -> bool {
         use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-        openat2(&self.dir, file.name(), OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), resolve).is_ok()
+        openat2(&self.dir, &*on_disk(file.name()), OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), resolve).is_ok()
     }
 
     /// Without `openat2` there is no cheap test.

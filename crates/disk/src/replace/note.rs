@@ -20,6 +20,7 @@ use super::temp::{is_ours, is_temporary};
 use crate::{
     fault::missing_or,
     snapshot::{FileKind, MOST_BYTES, bytes::read_at},
+    spelling::on_disk,
     stores::{READ_FLAGS, STORE_NAME},
 };
 
@@ -78,7 +79,7 @@ impl Content {
 
     /// The same where a file most likely has this text: that is compared, which is far quicker than to hash it.
     pub(crate) fn of_likely(folder: BorrowedFd<'_>, name: &str, likely: Option<&Text>) -> io::Result<Self> {
-        let file = match rustix::fs::openat(folder, name, READ_FLAGS, Mode::empty()) {
+        let file = match rustix::fs::openat(folder, &*on_disk(name), READ_FLAGS, Mode::empty()) {
             Ok(fd) => File::from(fd),
             Err(Errno::NOENT) => return Ok(Self::Missing),
             Err(Errno::LOOP | Errno::NXIO) => return Self::by_stat(folder, name),
@@ -114,7 +115,7 @@ impl Content {
     }
 
     fn by_stat(folder: BorrowedFd<'_>, name: &str) -> io::Result<Self> {
-        let found = missing_or(rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW))?;
+        let found = missing_or(rustix::fs::statat(folder, &*on_disk(name), AtFlags::SYMLINK_NOFOLLOW))?;
         Ok(found.map_or(Self::Missing, |found| Self::Other { mode: found.st_mode, ino: found.st_ino }))
     }
 

@@ -22,6 +22,7 @@ use crate::{
     locate::FileRef,
     root::Root,
     snapshot::HardLinks,
+    spelling::on_disk,
 };
 
 impl Root {
@@ -60,7 +61,7 @@ impl Root {
             (Expected::Nothing, None) => return Ok(()),
             (Expected::Nothing, Some(_)) | (Expected::Anything | Expected::Text(_), None) => return Err(changed(file)),
             (Expected::Anything, Some(_)) => {
-                rustix::fs::unlinkat(&folder, base, AtFlags::empty()).map_err(|errno| fail(errno.into()))?;
+                rustix::fs::unlinkat(&folder, &*on_disk(base), AtFlags::empty()).map_err(|errno| fail(errno.into()))?;
             }
             (Expected::Text(hash), Some(_)) => match self.take_away(&mut turn, base, hash).map_err(no_turn)? {
                 Displaced::Expected => {}

@@ -24,6 +24,7 @@ use crate::{
     fault::missing_or,
     root::Root,
     snapshot::FileKind,
+    spelling::on_disk,
     stores::{LogName, Removed, STORE_NAME, StoreError, names, open_folder, remove},
 };
 
@@ -93,14 +94,14 @@ impl<'f> Temp<'f> {
 
     /// Renames it, replacing what has that name.
     pub(crate) fn replace(mut self, to: impl AsFd, name: &str) -> io::Result<()> {
-        rustix::fs::renameat(self.folder, &self.name, to, name)?;
+        rustix::fs::renameat(self.folder, &self.name, to, &*on_disk(name))?;
         self.renamed = true;
         Ok(())
     }
 
     /// Exchanges names with what has that name, atomically. `false`: the file system cannot.
     pub(crate) fn exchange(&self, name: &str) -> io::Result<bool> {
-        match rustix::fs::renameat_with(self.folder, &self.name, self.folder, name, RenameFlags::EXCHANGE) {
+        match rustix::fs::renameat_with(self.folder, &self.name, self.folder, &*on_disk(name), RenameFlags::EXCHANGE) {
             Ok(()) => Ok(true),
             Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => Ok(false),
             Err(errno) => Err(errno.into()),
@@ -146,7 +147,7 @@ pub(crate) fn rename_new(
     (folder, name): (BorrowedFd<'_>, &str),
     (to, other): (BorrowedFd<'_>, &str),
 ) -> io::Result<Placed> {
-    match rustix::fs::renameat_with(folder, name, to, other, RenameFlags::NOREPLACE) {
+    match rustix::fs::renameat_with(folder, &*on_disk(name), to, &*on_disk(other), RenameFlags::NOREPLACE) {
         Ok(()) => Ok(Placed::New),
         Err(Errno::EXIST) => Ok(Placed::Taken),
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => link_new((folder, name), (to, other)),
@@ -156,12 +157,12 @@ pub(crate) fn rename_new(
 
 /// The same on file systems without a rename that refuses to replace.
 fn link_new((folder, name): (BorrowedFd<'_>, &str), (to, other): (BorrowedFd<'_>, &str)) -> io::Result<Placed> {
-    match rustix::fs::linkat(folder, name, to, other, AtFlags::empty()) {
+    match rustix::fs::linkat(folder, &*on_disk(name), to, &*on_disk(other), AtFlags::empty()) {
         Ok(()) => {}
         Err(Errno::EXIST) => return Ok(Placed::Taken),
         Err(errno) => return Err(errno.into()),
     }
-    missing_or(rustix::fs::unlinkat(folder, name, AtFlags::empty()))?;
+    missing_or(rustix::fs::unlinkat(folder, &*on_disk(name), AtFlags::empty()))?;
     Ok(Placed::New)
 }
 

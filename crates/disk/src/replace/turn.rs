@@ -29,6 +29,7 @@ use crate::{
     locate::FileRef,
     root::Root,
     snapshot::{FileKind, SnapshotError},
+    spelling::on_disk,
 };
 
 /// How often the turn is tried: about ten seconds to write, two to read. This crate's tests wait less.
@@ -256,7 +257,7 @@ fn put_back((folder, temp, base): (BorrowedFd<'_>, &str, &str), step: Exchange) 
     if step.over == Content::Missing {
         return Ok(rename_new((folder, temp), (folder, base))? == Placed::New);
     }
-    let exchanged = rustix::fs::renameat_with(folder, temp, folder, base, rustix::fs::RenameFlags::EXCHANGE);
+    let exchanged = rustix::fs::renameat_with(folder, temp, folder, &*on_disk(base), rustix::fs::RenameFlags::EXCHANGE);
     Ok(missing_or(exchanged)?.is_some())
 }
 
@@ -378,7 +379,7 @@ impl Root {
         path.push_str(parent);
         path.push('/');
         path.push_str(NOTE);
-        rustix::fs::statat(&self.dir, path, AtFlags::SYMLINK_NOFOLLOW).is_ok()
+        rustix::fs::statat(&self.dir, &*on_disk(&path), AtFlags::SYMLINK_NOFOLLOW).is_ok()
     }
 
     fn settle(&self, parent: &str, base: &str) -> Result<Settled, Unsettled> {

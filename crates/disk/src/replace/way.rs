@@ -8,6 +8,7 @@ use crate::{
     fault::is_missing,
     root::Root,
     snapshot::{FileKind, HardLinks},
+    spelling::on_disk,
 };
 
 /// What a name is, every part of it taken as it stands.
@@ -63,7 +64,7 @@ impl Root {
     pub fn stands(&self, name: &str) -> Stands {
         let (parent, _) = split(name);
         for folder in folders_of(parent) {
-            match self.dir.symlink_metadata(folder) {
+            match self.dir.symlink_metadata(&*on_disk(folder)) {
                 Ok(found) if found.is_dir() => {}
                 Ok(found) if found.is_symlink() => return Stands::BehindLink,
                 Ok(_) => return Stands::BelowFile,
@@ -71,7 +72,7 @@ impl Root {
                 Err(_) => return Stands::Other,
             }
         }
-        match self.dir.symlink_metadata(name) {
+        match self.dir.symlink_metadata(&*on_disk(name)) {
             Ok(found) if found.is_file() => Stands::File,
             Ok(found) if found.is_dir() => Stands::Folder,
             Ok(found) if found.is_symlink() => Stands::Link,
@@ -100,7 +101,7 @@ impl Root {
             opened = self.open_folder(folder);
         }
         let Ok(opened) = opened else { return Some(Obstacle::ReadOnly) };
-        let may = |name: &str, access| rustix::fs::accessat(&opened, name, access, AtFlags::EACCESS).is_ok();
+        let may = |name: &str, access| rustix::fs::accessat(&opened, &*on_disk(name), access, AtFlags::EACCESS).is_ok();
         if !may(".", Access::WRITE_OK | Access::EXEC_OK) {
             return Some(Obstacle::ReadOnly);
         }

@@ -17,6 +17,7 @@ use super::{FileKind, Stat, TO_READ, bytes::read_at};
 use crate::{
     fault::Fault,
     root::{Root, RootError},
+    spelling::on_disk,
 };
 
 /// A folder with more entries is not listed: all names are held in memory to be sorted.
@@ -105,13 +106,15 @@ impl Root {
         {
             use rustix::fs::{ResolveFlags, openat2};
             let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-            match retry_on_intr(|| openat2(&self.dir, name, TO_LIST, Mode::empty(), resolve)) {
+            match retry_on_intr(|| openat2(&self.dir, &*on_disk(name), TO_LIST, Mode::empty(), resolve)) {
                 // No `openat2`, or a sandbox forbids it.
                 Err(Errno::NOSYS | Errno::PERM) => {}
                 done => return done,
             }
         }
-        let step = |at: &OwnedFd, part: &str| retry_on_intr(|| rustix::fs::openat(at, part, TO_LIST, Mode::empty()));
+        let step = |at: &OwnedFd, part: &str| {
+            retry_on_intr(|| rustix::fs::openat(at, &*on_disk(part), TO_LIST, Mode::empty()))
+        };
         let top = retry_on_intr(|| rustix::fs::openat(&self.dir, ".", TO_LIST, Mode::empty()))?;
         name.split('/').filter(|part| *part != ".").try_fold(top, |at, part| step(&at, part))
     }
@@ -120,7 +123,7 @@ impl Root {
 impl Folder<'_> {
     #[must_use]
     pub fn entry(&self, name: &str) -> Option<EntryKind> {
-        let at = self.entries.binary_search_by(|(other, _)| other.as_os_str().cmp(OsStr::new(name))).ok()?;
+        let at = self.entries.binary_search_by(|(other, _)| other.as_os_str().cmp(&on_disk(name))).ok()?;
         Some(self.entries[at].1)
     }
 
@@ -145,7 +148,7 @@ impl Folder<'_> {
 
     fn open_here(&self, name: &str) -> Result<OwnedFd, Errno> {
         let flags = TO_READ | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        retry_on_intr(|| rustix::fs::openat(self.dir.fd()?, name, flags, Mode::empty()))
+        retry_on_intr(|| rustix::fs::openat(self.dir.fd()?, &*on_disk(name), flags, Mode::empty()))
     }
 }
 

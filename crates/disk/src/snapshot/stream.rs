@@ -9,6 +9,7 @@ use crate::{
     root::Root,
     snapshot::bytes::read_at,
     snapshot::{ATTEMPTS, FileKind, HardLinks, SnapshotError, Stat},
+    spelling::on_disk,
 };
 
 /// An open regular file.
@@ -69,7 +70,8 @@ impl Root {
     /// [`SnapshotError`] when that is unknown.
     pub fn found(&self, file: &FileRef) -> Result<Found, SnapshotError> {
         use cap_std::fs::MetadataExt;
-        let look = || self.dir.metadata(file.name()).map_err(|error| SnapshotError::from_io(file.name(), error));
+        let look =
+            || self.dir.metadata(&*on_disk(file.name())).map_err(|error| SnapshotError::from_io(file.name(), error));
         for _ in 0..ATTEMPTS {
             let found = look()?;
             // Still the same file: a write that was undone meanwhile has lost its name.

@@ -45,7 +45,7 @@ pub struct FilesListed {
     pub files: Vec<ListedFile>,
     /// How many there are, those included that are left out.
     pub total: u64,
-    /// How many names are not UTF-8.
+    /// How many names cannot be spelt as text.
     pub odd: u64,
     /// Whether nothing is registered, because the settings say so.
     pub off: bool,

@@ -35,7 +35,7 @@ const IN_ONE_RECORD: usize = 1000;
 pub struct Looked {
     /// How many files there are.
     pub files: u64,
-    /// How many names are not UTF-8, and so not looked at.
+    /// How many names cannot be spelt as text, and so are not looked at.
     pub odd: u64,
     /// The records of what others changed.
     pub met: Vec<VersionId>,

@@ -12,9 +12,10 @@ use std::{
 
 #[cfg(target_os = "linux")]
 use {
-    crate::{replace::is_ours, stores::STORE_NAME},
+    crate::{replace::is_ours, spelling::spelt, stores::STORE_NAME},
     rustix::fs::inotify::{self, ReadFlags},
     std::{
+        borrow::Cow,
         cell::RefCell,
         collections::BTreeMap,
         path::{Path, PathBuf},
@@ -197,7 +198,11 @@ impl NameWatch {
     /// A folder that the walk is about to list.
     pub fn add(&self, folder: &Path) {
         use inotify::WatchFlags as On;
-        let Some(name) = folder.strip_prefix(&self.top).ok().and_then(Path::to_str) else { return };
+        let Some(name) =
+            folder.strip_prefix(&self.top).ok().and_then(|name| spelt(name.as_os_str().as_encoded_bytes()))
+        else {
+            return;
+        };
         let changes = On::CREATE | On::DELETE | On::MOVE | On::MODIFY | On::CLOSE_WRITE | On::ATTRIB;
         let own = On::DELETE_SELF | On::MOVE_SELF | On::ONLYDIR | On::DONT_FOLLOW | On::EXCL_UNLINK;
         let mut folders = self.folders.borrow_mut();
@@ -255,7 +260,7 @@ impl NameWatch {
         loop {
             match events.next() {
                 Ok(event) => {
-                    let name = event.file_name().map(|name| name.to_str());
+                    let name = event.file_name().map(|name| spelt(name.to_bytes()));
                     folders.take(&mut happened, (event.wd(), event.events()), name)?;
                     happened.bound();
                 }
@@ -273,7 +278,7 @@ impl Folders {
         &mut self,
         happened: &mut Happened,
         (watch, flags): (i32, ReadFlags),
-        name: Option<Result<&str, std::str::Utf8Error>>,
+        name: Option<Option<Cow<'_, str>>>,
     ) -> Result<(), NoWatch> {
         if flags.contains(ReadFlags::QUEUE_OVERFLOW) {
             (happened.more, happened.lost) = (true, true);
@@ -296,13 +301,13 @@ impl Folders {
             // The folder itself, as after `chmod`.
             None => happened.more |= is_folder && !prefix.starts_with(".git/"),
             // Such a file is not kept; such a folder is not walked.
-            Some(Err(_)) => {}
-            Some(Ok(name)) if is_ours(name) || (prefix.is_empty() && name == STORE_NAME) => {}
-            Some(Ok(name)) => {
+            Some(None) => {}
+            Some(Some(name)) if is_ours(&name) || (prefix.is_empty() && name == STORE_NAME) => {}
+            Some(Some(name)) => {
                 let path = format!("{prefix}{name}");
                 if path.starts_with(".git/") {
                     happened.more |= OF_GIT.contains(&path.as_str());
-                } else if is_folder || RULES.contains(&name) {
+                } else if is_folder || RULES.contains(&&*name) {
                     happened.more = true;
                     happened.names.extend((!is_folder).then_some(path));
                 } else {
