@@ -171,7 +171,10 @@ impl Terminal {
     {
         let session = session.map(session_name).transpose()?;
         let caller = Caller { conversation: session.as_ref().map(ToString::to_string), ..self.caller.clone() };
-        Ok(self.ask_as(&caller, &mut LoggedSession::named(session), operation, control)?.try_into()?)
+        let done = self.ask_as(&caller, &mut LoggedSession::named(session), operation, control);
+        // Those of a read or a change stand in its outcome.
+        notices(None, &self.engine.take_notices());
+        Ok(done?.try_into()?)
     }
 
     /// The same, with progress at a terminal: all files are looked at first.

@@ -155,6 +155,7 @@ impl Engine {
         loop {
             control.check_cancelled()?;
             let plans = wanted.iter().map(|one| self.plan(caller, conversation, one)).collect::<Result<Vec<_>, _>>()?;
+            self.begin_versions()?;
             // What comes back was there before.
             if operation != "rewind" {
                 self.may_write(caller, &wanted, &plans)?;

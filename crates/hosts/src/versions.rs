@@ -30,7 +30,14 @@ const IN_ONE_RECORD: usize = 1000;
 #[serde(tag = "kind", rename_all = "snake_case")]
 enum Record {
     /// The header, with a random number.
-    Open { v: u32, nonce: String, at: u64 },
+    Open {
+        v: u32,
+        nonce: String,
+        at: u64,
+        /// 0 of the first log, and random of one that was begun because another was put aside.
+        #[serde(default, skip_serializing_if = "is_first")]
+        generation: u32,
+    },
     /// Files got other texts, all by one call.
     Change(Box<Change>),
     /// An edit and another's change of the same lines.
@@ -359,6 +366,30 @@ pub enum VersionsError {
     NoRandom(getrandom::Error),
 }
 
+impl VersionsError {
+    /// Whether the log can neither be read nor continued, so that another has to be begun.
+    #[must_use]
+    pub fn is_damage(&self) -> bool {
+        matches!(self, Self::Log(LogError::Damaged { .. }))
+    }
+}
+
+fn is_first(generation: &u32) -> bool {
+    *generation == 0
+}
+
+/// No log has as many records as this many bits can count.
+const RECORD_BITS: u32 = 40;
+
+/// The bits of a generation, so that a mark is a number that JSON can hold exactly in every program.
+const GENERATIONS: u32 = (1 << (53 - RECORD_BITS)) - 1;
+
+/// Whether two marks ([`Versions::mark`]) are of records of the same log.
+#[must_use]
+pub fn is_of_one_log(one: u64, other: u64) -> bool {
+    one >> RECORD_BITS == other >> RECORD_BITS
+}
+
 /// The open version log, as far as it was read.
 #[derive(Debug)]
 pub struct Versions {
@@ -370,6 +401,7 @@ pub struct Versions {
 struct Known {
     is_open: bool,
     newer: bool,
+    generation: u32,
     changes: BTreeMap<u64, Change>,
     conflicts: BTreeMap<u64, OpenedConflict>,
     checkpoints: BTreeMap<u64, Checkpoint>,
@@ -392,7 +424,10 @@ impl Known {
     fn take(&mut self, line: u64, record: Record) {
         self.last = line;
         match record {
-            Record::Open { v, .. } => (self.is_open, self.newer) = (true, self.newer || v > VERSION),
+            Record::Open { v, generation, .. } => {
+                (self.is_open, self.newer) = (true, self.newer || v > VERSION);
+                self.generation = generation;
+            }
             Record::Change(change) => {
                 if let Some(conversation) = &change.by.conversation {
                     *self.calls.entry((change.by.surface.clone(), conversation.clone())).or_default() += 1;
@@ -464,8 +499,11 @@ impl Versions {
         let mut versions = Self { log, known: Known::default() };
         versions.catch_up()?;
         if create == Create::Yes && !versions.known.is_open {
-            let nonce = format!("{:016x}", getrandom::u64().map_err(VersionsError::NoRandom)?);
-            versions.append(Record::Open { v: VERSION, nonce, at }, |known| known.is_open)?;
+            let random = getrandom::u64().map_err(VersionsError::NoRandom)?;
+            let is_later = store.logs().retired().iter().any(|retired| retired.log == LogName::Versions);
+            let generation = if is_later { (random as u32 & GENERATIONS) | 1 } else { 0 };
+            let nonce = format!("{random:016x}");
+            versions.append(Record::Open { v: VERSION, nonce, at, generation }, |known| known.is_open)?;
         }
         Ok(Some(versions))
     }
@@ -735,6 +773,12 @@ impl Versions {
     #[must_use]
     pub fn newest(&self) -> VersionId {
         VersionId(self.known.last)
+    }
+
+    /// A record as a conversation notes it, so that one of a log that was put aside is told apart: see [`is_of_one_log`].
+    #[must_use]
+    pub fn mark(&self, VersionId(record): VersionId) -> u64 {
+        (u64::from(self.known.generation) << RECORD_BITS) + record
     }
 
     /// Every conflict, oldest first.

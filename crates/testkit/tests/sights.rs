@@ -442,3 +442,28 @@ fn an_edit_that_names_another_text_than_the_one_it_fits_is_refused() {
     edit(Text::new(there.to_owned()).hash()).unwrap();
     assert_eq!(fs::read_to_string(fixture.path("f")).unwrap(), "c\r\ng\r\nd\r\nend\r\nc\ng\nx\nd\n");
 }
+
+/// What others did after a text was shown may have been recorded in the log that is gone.
+#[test]
+fn a_log_of_versions_that_was_put_aside_vouches_for_nothing() {
+    let fixture = Fixture::new();
+    let engine = fixture.engine();
+    let edit = |engine: &Engine, old: &str, new: &str| {
+        let change = Change::Replace { old: old.to_owned(), new: new.to_owned(), places: Places::One };
+        engine.write(&s(), "g", change).unwrap()
+    };
+    edit(&engine, "beside", "aside");
+    read(&engine, "f");
+    assert!(read(&engine, "f").mode.is_derived());
+    let log = fixture.path(".readproof/log/versions");
+    let damaged = fs::read_to_string(&log).unwrap().replace("write", "wrote").replace("edit", "tide");
+    fs::write(&log, damaged).unwrap();
+    // Nobody can know what it said.
+    let engine = fixture.engine();
+    is_plain(&read(&engine, "f"));
+    is_plain(&read(&engine, "f"));
+    edit(&engine, "aside", "beside");
+    assert!(fixture.path(".readproof/log/versions.retired-1").exists());
+    is_plain(&read(&engine, "f"));
+    assert!(read(&engine, "f").mode.is_derived(), "what is shown since then counts");
+}

@@ -44,6 +44,10 @@ pub fn notice(notice: &Notice) -> String {
         Notice::NotRemembered { why, log } => {
             format!("nothing is remembered of this answer: {}{}", error(Terms::PLAIN, why), log_after(log))
         }
+        Notice::HistoryPutAside { kept, .. } => format!(
+            "the log of the workspace's versions is damaged: it is kept as .readproof/log/{kept}, and a new one is begun; \
+             earlier versions and open conflicts are not listed any more"
+        ),
         Notice::StorePutAside(PutAside { why, aside }) => {
             let what = "so nothing in it counts: it was put aside as";
             format!("the store `.readproof` {}, {what} `{aside}`, and a new one is begun", why.as_str())

@@ -12,7 +12,7 @@ use readproof_core::{
 use readproof_disk::{LogError, LogId, PutAside, RetiredLog, SessionName, StoreError, View};
 use readproof_hosts::{
     session::EntryId,
-    versions::{OpenedConflict, VersionId},
+    versions::{OpenedConflict, VersionId, VersionsError},
 };
 use readproof_index::{Unindexed, Unusable};
 use std::sync::Arc;
@@ -326,6 +326,13 @@ pub enum Notice {
         why: Arc<Error>,
         /// What became of the log.
         log: LogAfter,
+    },
+    /// The log of versions was damaged: it was put aside, and another is begun.
+    HistoryPutAside {
+        /// Why.
+        why: Arc<VersionsError>,
+        /// What it is now.
+        kept: RetiredLog,
     },
     /// A store that was not made here was put aside.
     StorePutAside(PutAside),

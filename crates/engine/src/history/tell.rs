@@ -140,25 +140,27 @@ impl Engine {
     /// What others than a conversation made of a file.
     pub(crate) fn made_by_others(&self, conversation: &SessionName, file: &FileRef) -> Others {
         let found = self.with_versions(Create::No, |versions| {
-            let mut others = Others { newest: Some(versions.newest().0), ..Others::default() };
+            let mut others = Others { newest: Some(versions.mark(versions.newest())), ..Others::default() };
             for (id, change, file) in versions.of_path(&self.logged_name(file)) {
                 if change.by.conversation.as_deref() == Some(conversation.as_str()) {
                     // A text that the conversation then changed is one that it had seen.
                     let changed = file.before.map(|Sha(text)| text);
                     others.texts.pop_if(|(_, text)| text.is_some() && *text == changed);
-                    others.own.extend(change.entry.map(|entry| (entry, id.0)));
+                    others.own.extend(change.entry.map(|entry| (entry, versions.mark(id))));
                     continue;
                 }
                 match State::after(file) {
                     State::Gap(Gap::NotLookedAt) => {}
-                    State::Text(text) => others.texts.push((id.0, Some(text))),
-                    State::Absent | State::Gap(_) | State::Unknown => others.texts.push((id.0, None)),
+                    State::Text(text) => others.texts.push((versions.mark(id), Some(text))),
+                    State::Absent | State::Gap(_) | State::Unknown => others.texts.push((versions.mark(id), None)),
                 }
             }
             Ok(others)
         });
-        // A log that cannot be read tells nothing.
-        found.ok().flatten().unwrap_or_default()
+        match found {
+            Ok(found) => found.unwrap_or_default(),
+            Err(_) => Others { unreadable: true, ..Others::default() },
+        }
     }
 
     /// The files that a conversation may know, by their names in the version log.

@@ -5,14 +5,15 @@ use readproof_core::{
     operation::CompareVersions,
     text::{ContentHash, Text},
 };
-use readproof_disk::{Create, Lease, Right, SessionName};
+use readproof_disk::{Create, Lease, LogName, Right, SessionName};
 use readproof_hosts::{
     block::Sha,
     versions::{Gap, VersionId, Versions, VersionsError},
 };
 
 use super::log::checkpoint_called;
-use crate::{Control, Engine, Error, conversation::locked, read::Glimpse};
+use crate::{Control, Engine, Error, Notice, conversation::locked, read::Glimpse};
+use std::sync::Arc;
 
 /// A text of a file: a version that is kept, or the one that is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,6 +58,20 @@ impl Engine {
             *open = Versions::open(&*store, create, self.now())?;
         }
         Ok(open.as_mut().map(work).transpose()?)
+    }
+
+    /// Makes sure that a change can be recorded, before anything is touched. A log that is damaged is put aside as evidence, and
+    /// another is begun.
+    pub(crate) fn begin_versions(&self) -> Result<(), Error> {
+        match self.with_versions(Create::Yes, |_| Ok(())) {
+            Err(Error::Versions(why)) if why.is_damage() => {
+                if let Some(kept) = self.shared.stores.retire(&LogName::Versions).map_err(VersionsError::from)? {
+                    self.add_notice(Notice::HistoryPutAside { why: Arc::new(why), kept });
+                }
+                self.with_versions(Create::Yes, |_| Ok(())).map(drop)
+            }
+            done => done.map(drop),
+        }
     }
 
     /// While it is held, no stored text is erased: taken before texts are stored that a record will need. Where the store grants no

@@ -11,7 +11,10 @@ use readproof_core::{
     text::{ContentHash, Text},
 };
 use readproof_disk::{FileRef, Loaded, SessionName, Snapshot, StoreError};
-use readproof_hosts::session::{AlikeLines, Call, EntryId, Mark, Record, SeenFile, Session, Sha, Stands};
+use readproof_hosts::{
+    session::{AlikeLines, Call, EntryId, Mark, Record, SeenFile, Session, Sha, Stands},
+    versions::is_of_one_log,
+};
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -38,16 +41,18 @@ pub struct CallContext {
 /// What others made of a file, as far as the version log tells. The model may have seen it by other means, such as a shell.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Others {
-    /// The newest record of the log.
+    /// The mark of the newest record of the log.
     pub(crate) newest: Option<u64>,
-    /// Each text with its record; none for a text that is not kept, or if the file was gone.
+    /// Whether the log cannot be read, so that nobody knows what they made.
+    pub(crate) unreadable: bool,
+    /// Each text with the mark of its record; none for a text that is not kept, or if the file was gone.
     pub(crate) texts: Vec<(u64, Option<ContentHash>)>,
-    /// The records of the conversation's own changes, by the entries that announced them.
+    /// The marks of the conversation's own changes, by the entries that announced them.
     pub(crate) own: BTreeMap<u64, u64>,
 }
 
 impl Others {
-    /// Whether they gave the file a third text after an entry showed one.
+    /// Whether they gave the file a third text after an entry showed one, or may have.
     pub(crate) fn made_third(
         &self,
         session: &Session,
@@ -62,6 +67,10 @@ impl Others {
             Some(Record::Change { changed, .. }) => self.own.get(&changed.begun).copied().unwrap_or(0),
             _ => 0,
         };
+        // What was recorded after a mark of a log that was put aside is not known.
+        if self.unreadable || self.newest.is_some_and(|newest| !is_of_one_log(known, newest)) {
+            return true;
+        }
         let is_third = |text: &Option<ContentHash>| text.is_none_or(|text| text != shown && text != now);
         self.texts.iter().any(|(record, text)| *record > known && is_third(text))
     }
@@ -196,7 +205,8 @@ impl Engine {
         (path, now): (&PathKey, &Text),
         others: &Others,
     ) -> bool {
-        if others.texts.is_empty() {
+        if others.texts.is_empty() && !others.unreadable && others.newest.is_none_or(|newest| is_of_one_log(newest, 0))
+        {
             return false;
         }
         let at = self.now();
