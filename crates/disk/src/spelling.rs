@@ -101,4 +101,22 @@ mod tests {
         }
         assert_eq!(on_disk("\u{e9}\u{fffd}ff").as_bytes(), b"\xc3\xa9\xff");
     }
+
+    #[test]
+    fn any_bytes_come_back_or_have_no_text() {
+        let mut state = 1_u64;
+        let mut random = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        let pieces: [&[u8]; 9] = [b"a", b"/", b"\xff", b"\xe9", b"\xc3", b"\xa9", b"\xef\xbf\xbd", b"e9", b"ff"];
+        for _ in 0..20_000 {
+            let name: Vec<u8> = (0..random(8)).flat_map(|_| pieces[random(9) as usize].to_vec()).collect();
+            let Some(text) = spelt(&name) else { continue };
+            assert_eq!(on_disk(&text).as_bytes(), name, "{text}");
+            // And a text that is taken as a name is the text of that name.
+            let taken = on_disk(&text).into_owned();
+            assert_eq!(spelt(taken.as_bytes()).as_deref(), Some(&*text));
+        }
+    }
 }

@@ -19,7 +19,7 @@ pub(super) struct Scratch {
     pub(super) log: Rewritten,
     pub(super) transcript: Rewritten,
     fork_path: PathBuf,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 /// A file that is rewritten for every input.
@@ -57,11 +57,16 @@ impl Scratch {
             log: Rewritten::new(logs.join("s.log"))?,
             transcript: Rewritten::new(folder.path().join("transcript"))?,
             fork_path: logs.join("fork.log"),
-            _folder: folder,
+            folder,
             store,
             session,
             fork,
         })
+    }
+
+    /// The workspace of the store.
+    pub(super) fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     /// Removes the log of the fork.
