@@ -148,7 +148,12 @@ impl Engine {
             return (what, goal(then));
         }
         let present = now.and_then(|hash| self.stored(hash));
-        if let (Some(present), Some(text)) = (&present, self.without_own(differs, present.as_ref())) {
+        let merged = self.without_own(differs, present.as_ref()).filter(|text| {
+            // Where they brought back what was undone, only this tells that it is theirs by now.
+            let other = self.with_others(differs, then.as_ref());
+            other.is_none_or(|other| other.hash() == text.hash())
+        });
+        if let (Some(present), Some(text)) = (&present, merged) {
             if text.hash() == present.hash() {
                 return (Undo::Merged, None);
             }
@@ -171,16 +176,23 @@ impl Engine {
 
     /// The present text without the conversation's own changes; `None` if others changed the same lines.
     fn without_own(&self, differs: &Differs, present: Option<&Text>) -> Option<Text> {
-        let mut text = present?.clone();
-        for own in differs.since.iter().rev().filter(|since| !since.foreign) {
-            let before = self.recorded(own.before.hash()?).ok()?;
-            let after = self.recorded(own.after.hash()?).ok()?;
-            text = match three_way(&after, &before, &text) {
-                Merged::Clean(merged) => merged,
-                Merged::Conflict(_) | Merged::TooLarge | Merged::Disputed => return None,
-            };
+        let mut own = differs.since.iter().rev().filter(|since| !since.foreign);
+        own.try_fold(present?.clone(), |text, own| self.changed_so((own.after, own.before), &text))
+    }
+
+    /// The text of that moment with what others changed since; `None` if they changed lines that the conversation made.
+    fn with_others(&self, differs: &Differs, then: Option<&Text>) -> Option<Text> {
+        let mut theirs = differs.since.iter().filter(|since| since.foreign);
+        theirs.try_fold(then?.clone(), |text, theirs| self.changed_so((theirs.before, theirs.after), &text))
+    }
+
+    /// A text with one change made in it.
+    fn changed_so(&self, (from, to): (State, State), text: &Text) -> Option<Text> {
+        let (from, to) = (self.recorded(from.hash()?).ok()?, self.recorded(to.hash()?).ok()?);
+        match three_way(&from, &to, text) {
+            Merged::Clean(merged) => Some(merged),
+            Merged::Conflict(_) | Merged::TooLarge | Merged::Disputed => None,
         }
-        Some(text)
     }
 
     /// The same, unless a rule, the settings or what stands there keeps that from being done: one file must not hold up the others.
