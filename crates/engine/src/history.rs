@@ -26,6 +26,7 @@ pub use rewind::{Rewound, RewoundFile};
 pub use since::ChangesFound;
 pub(crate) use state::State;
 pub use tell::Told;
+pub(crate) use tell::met;
 pub use undo::Undo;
 pub use versions::{Compared as ComparedVersions, Which};
 pub use watch::{OnSight, Sighting};

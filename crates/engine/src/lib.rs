@@ -36,7 +36,7 @@ pub use readproof_hosts::{
     },
     codex::Rollouts,
     session::{EntryId, EntryKind},
-    versions::{By, Change as VersionChange, ChangedFile, Gap, OpenedConflict, VersionId, Versions},
+    versions::{By, Change as VersionChange, ChangedFile, Gap, Moment, OpenedConflict, VersionId, Versions},
 };
 pub use readproof_index::{
     BadQuery, BadWalk, Defined as DefinedAt, Fit, Fitting, Hit, Indexed, Line, Skipped, Symbol, SymbolKind, Tag,

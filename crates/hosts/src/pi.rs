@@ -13,6 +13,7 @@
 //! | `lines` | `[first, last]`: lines shown whole (`full`, `baseline_fallback`) or vouched for (markers); absent for none |
 //! | `end` | whether call and text, or the marker, show where the file ends |
 //! | `plainBytes` | bytes that a plain answer would have had; only counted, so it may be absent |
+//! | `moment` | the newest record of the version log before the file was looked at; absent if there was none |
 //!
 //! Without them (results of the older tool), only what can be checked in the block against the stored text counts.
 
@@ -25,6 +26,7 @@ mod json;
 mod line;
 mod meta;
 mod outcome;
+mod overtaken;
 mod settle;
 mod state;
 mod style;
@@ -32,6 +34,7 @@ mod transcript;
 
 pub use meta::hashes;
 pub use outcome::ReadStats;
+pub use overtaken::Met;
 pub use style::{STYLE, is_image, total_lines};
 pub use transcript::{Counts, EntryRef, Known, Pending, Pushed, Transcript, UnknownEntry, Why};
 

@@ -345,6 +345,36 @@ impl VersionId {
     }
 }
 
+/// A record of one certain log. Logs may be put aside and begun anew, and then the same number is of another record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// The random number that the log begins with.
+    pub log: u64,
+    pub version: VersionId,
+}
+
+impl fmt::Display for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{:016x}", self.version, self.log)
+    }
+}
+
+impl Moment {
+    /// Reads `v12@0123456789abcdef`.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let (version, log) = text.split_once('@')?;
+        let version = VersionId(version.strip_prefix('v')?.parse().ok()?);
+        Some(Self { log: log_number(log)?, version })
+    }
+}
+
+/// The number that a log begins with, from its sixteen digits.
+fn log_number(digits: &str) -> Option<u64> {
+    let is_digits = digits.len() == 16 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    u64::from_str_radix(digits, 16).ok().filter(|_| is_digits)
+}
+
 /// A conflict with what became of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenedConflict {
@@ -400,6 +430,8 @@ pub struct Versions {
 #[derive(Debug, Default)]
 struct Known {
     is_open: bool,
+    /// The random number of the header.
+    number: Option<u64>,
     newer: bool,
     generation: u32,
     changes: BTreeMap<u64, Change>,
@@ -424,8 +456,9 @@ impl Known {
     fn take(&mut self, line: u64, record: Record) {
         self.last = line;
         match record {
-            Record::Open { v, generation, .. } => {
+            Record::Open { v, nonce, generation, .. } => {
                 (self.is_open, self.newer) = (true, self.newer || v > VERSION);
+                self.number = self.number.or(log_number(&nonce));
                 self.generation = generation;
             }
             Record::Change(change) => {
@@ -775,10 +808,22 @@ impl Versions {
         VersionId(self.known.last)
     }
 
+    /// Whether it was begun because another was put aside.
+    #[must_use]
+    pub fn is_later(&self) -> bool {
+        self.known.generation != 0
+    }
+
     /// A record as a conversation notes it, so that one of a log that was put aside is told apart: see [`is_of_one_log`].
     #[must_use]
     pub fn mark(&self, VersionId(record): VersionId) -> u64 {
         (u64::from(self.known.generation) << RECORD_BITS) + record
+    }
+
+    /// The newest record as one of this log; `None` if the log has no number.
+    #[must_use]
+    pub fn newest_moment(&self) -> Option<Moment> {
+        self.known.number.map(|log| Moment { log, version: self.newest() })
     }
 
     /// Every conflict, oldest first.

@@ -87,6 +87,14 @@ pub enum Seen {
         /// Which lines; all of them when left out.
         lines: Option<(u64, u64)>,
     },
+    /// Another tool printed this text of a file, whole and without numbers: what it contradicts may not be built on, and nothing
+    /// may be built on it.
+    Printed {
+        /// The path as written.
+        path: String,
+        /// The text.
+        text: String,
+    },
 }
 
 /// What an answer stands for.
@@ -188,6 +196,11 @@ impl Judge {
             Seen::Refreshed { path, lines: Some((first, last)) } => {
                 if let Some(view) = self.views.get_mut(&self.place.name(path)) {
                     view.forget(*first, *last);
+                }
+            }
+            Seen::Printed { path, text } => {
+                if let Some(view) = self.views.get_mut(&self.place.name(path)) {
+                    view.contradict(text);
                 }
             }
         }

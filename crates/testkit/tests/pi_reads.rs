@@ -9,8 +9,9 @@ use readproof_core::{
 };
 use readproof_disk::Root;
 use readproof_engine::{
-    Answer, Engine, Error, NotOurs, PiConversation, PiGiven, PiInstead, PiMeta, Reading, Settings, instead,
-    operation::{Audience, Freshness, Read},
+    Answer, Engine, Error, HistoryListed, NotOurs, PiConversation, PiGiven, PiInstead, PiMeta, Reading, Settings,
+    instead,
+    operation::{Audience, Freshness, History, Operation, Read},
 };
 use readproof_testkit::ask::{Ask, WAIT};
 use readproof_words::{Surface, notice::notice};
@@ -107,13 +108,14 @@ impl Pi {
 }
 
 fn details(answer: &Answer<PiGiven>) -> Value {
-    let PiMeta { v1, block, block_bytes, total, lines, end, plain_bytes } = answer.record().unwrap();
+    let PiMeta { v1, block, block_bytes, total, lines, end, plain_bytes, moment } = answer.record().unwrap();
     json!({ "readcache": {
         "v": 1, "pathKey": v1.path_key, "scopeKey": v1.scope.to_string(), "servedHash": v1.served.to_string(),
         "baseHash": v1.base.map(|base| base.to_string()), "mode": v1.mode.as_str(), "totalLines": v1.total_lines,
         "rangeStart": v1.range_start, "rangeEnd": v1.range_end, "bytes": v1.bytes,
         "textSha": block.to_string(), "textBytes": block_bytes, "total": total, "end": end,
         "lines": lines.map(|lines| [lines.first(), lines.last()]), "plainBytes": plain_bytes,
+        "moment": moment.map(|moment| moment.to_string()),
     }})
 }
 
@@ -558,4 +560,151 @@ fn a_denial_comes_before_a_question() {
     assert_eq!(pi.refused(&lines).code(), "APPROVAL_NEEDED");
     fs::write(pi.path("sub/.aiignore"), "/g\n").unwrap();
     assert_eq!(pi.refused(&lines).code(), "DENIED");
+}
+
+/// An entry that notes the present moment, after a look at all files, as the extension appends it.
+fn note_moment(pi: &mut Pi) {
+    look(pi);
+    let moment = pi.talk.moment(&pi.engine).unwrap().to_string();
+    pi.entry("custom", json!({ "customType": "pi-readcache", "data": { "v": 1, "kind": "moment", "moment": moment } }));
+}
+
+/// Someone looks at all files, as the watch does.
+fn look(pi: &Pi) {
+    let asked = History { path: None, limit: Some(0) };
+    let _: HistoryListed = pi.engine.ask(None, Operation::History(asked)).unwrap();
+}
+
+/// The file has another text for a while, which someone meets and the model may see by a shell.
+fn visits(pi: &Pi, text: &str) {
+    let before = fs::read_to_string(pi.path("f")).unwrap();
+    fs::write(pi.path("f"), text).unwrap();
+    look(pi);
+    fs::write(pi.path("f"), before).unwrap();
+}
+
+/// pi's own edit of the file.
+fn edit(pi: &mut Pi, old: &str, new: &str) {
+    let call = pi.call("edit", &json!({ "path": "f", "edits": [{ "oldText": old, "newText": new }] }));
+    let text = fs::read_to_string(pi.path("f")).unwrap();
+    fs::write(pi.path("f"), text.replacen(old, new, 1)).unwrap();
+    pi.result("edit", &call, "Successfully replaced", &json!({}));
+}
+
+#[test]
+fn a_third_text_that_was_met_makes_the_next_read_plain() {
+    let mut pi = Pi::new();
+    assert_eq!(pi.read("f").mode, Mode::Full);
+    // Nobody met it, so nobody can know.
+    fs::write(pi.path("f"), "short\n").unwrap();
+    fs::write(pi.path("f"), OLD).unwrap();
+    assert_eq!(pi.read("f").mode, Mode::Unchanged);
+    visits(&pi, "short\n");
+    assert_eq!(pi.read("f").text, OLD);
+    assert_eq!(pi.read("f").mode, Mode::Unchanged);
+    // What is there now is no third text.
+    look(&pi);
+    fs::write(pi.path("f"), OLD.replace("two", "TWO")).unwrap();
+    look(&pi);
+    assert_eq!(pi.read("f").mode, Mode::Diff);
+    visits(&pi, "short\n");
+    pi.engine = fresh_engine(&pi);
+    assert_eq!(pi.read("f").mode, Mode::Full, "after a restart too");
+}
+
+fn fresh_engine(pi: &Pi) -> Engine {
+    let root = Root::open(pi.dir.path()).unwrap();
+    let bearings = Bearings { cwd: root.path().display().to_string(), home: None };
+    Engine::new(root, bearings, settings(), Box::new(|| 0)).unwrap()
+}
+
+#[test]
+fn only_the_lines_that_were_overtaken_are_sent_again() {
+    let mut pi = Pi::new();
+    let part = |pi: &mut Pi, offset, limit| {
+        let call = pi.call("read", &json!({ "path": "f", "offset": offset, "limit": limit }));
+        let read = Read { path: "f".to_owned(), offset: Some(offset), limit: Some(limit), ..Read::default() };
+        let answer = pi.ask(&read);
+        pi.result("read", &call, &(answer.text.clone() + &answer.given.tail), &details(&answer));
+        answer.mode
+    };
+    assert_eq!(part(&mut pi, 1, 4), Mode::Full);
+    visits(&pi, "short\n");
+    assert_eq!(part(&mut pi, 6, 4), Mode::Full);
+    assert_eq!(part(&mut pi, 6, 4), Mode::UnchangedRange, "shown after the third text");
+    assert_eq!(part(&mut pi, 1, 4), Mode::Full, "shown before it");
+    assert_eq!(part(&mut pi, 1, 4), Mode::UnchangedRange);
+}
+
+#[test]
+fn own_changes_that_were_met_and_noted_are_no_third_texts() {
+    let mut pi = Pi::new();
+    look(&pi);
+    pi.read("f");
+    for (old, new) in [("two", "TWO"), ("ten", "TEN"), ("four", "FOUR")] {
+        edit(&mut pi, old, new);
+        note_moment(&mut pi);
+    }
+    assert_eq!(pi.read("f").mode, Mode::Unchanged);
+    // An edit does not bring back what was overtaken before it.
+    visits(&pi, "short\n");
+    note_moment(&mut pi);
+    edit(&mut pi, "five", "FIVE");
+    assert_eq!(pi.read("f").mode, Mode::Full);
+    assert_eq!(pi.read("f").mode, Mode::Unchanged);
+}
+
+#[test]
+fn a_moment_noted_before_the_first_change_tells_what_was_before_it() {
+    let mut pi = Pi::new();
+    // There is no log yet.
+    pi.read("f");
+    for (old, new) in [("two", "TWO"), ("ten", "TEN")] {
+        let call = pi.call("edit", &json!({ "path": "f", "edits": [{ "oldText": old, "newText": new }] }));
+        if old == "two" {
+            note_moment(&mut pi);
+        }
+        let text = fs::read_to_string(pi.path("f")).unwrap();
+        fs::write(pi.path("f"), text.replacen(old, new, 1)).unwrap();
+        pi.result("edit", &call, "Successfully replaced", &json!({}));
+        note_moment(&mut pi);
+    }
+    assert_eq!(pi.read("f").mode, Mode::Unchanged);
+}
+
+#[test]
+fn a_number_noted_beside_a_change_is_not_from_before_it() {
+    let mut pi = Pi::new();
+    fs::write(pi.path("g"), OLD).unwrap();
+    look(&pi);
+    pi.read("f");
+    // One message: the model writes a file, a shell shows another text of it, and a second file is read.
+    let content = OLD.replace("two", "TWO");
+    let parts = json!([
+        { "type": "toolCall", "id": "w", "name": "write", "arguments": { "path": "f", "content": content } },
+        { "type": "toolCall", "id": "r", "name": "read", "arguments": { "path": "g" } },
+    ]);
+    pi.entry("message", json!({ "message": { "role": "assistant", "content": parts } }));
+    fs::write(pi.path("f"), &content).unwrap();
+    visits(&pi, "short\n");
+    let answer = pi.ask(&Read { path: "g".to_owned(), ..Read::default() });
+    pi.result("read", "r", &(answer.text.clone() + &answer.given.tail), &details(&answer));
+    pi.result("write", "w", "Successfully wrote", &json!({}));
+    assert_eq!(pi.read("f").mode, Mode::Full);
+}
+
+#[test]
+fn a_moment_of_another_log_tells_nothing() {
+    let mut pi = Pi::new();
+    for _ in 0..3 {
+        visits(&pi, "short\n");
+    }
+    let moment = pi.talk.moment(&pi.engine).unwrap().to_string();
+    assert!(pi.talk.version_of(&pi.engine, &moment).is_some());
+    pi.read("f");
+    fs::remove_dir_all(pi.path(".readproof")).unwrap();
+    pi.engine = fresh_engine(&pi);
+    visits(&pi, "short\n");
+    assert_eq!(pi.read("f").mode, Mode::Full, "numbers of the new log are smaller");
+    assert_eq!(pi.talk.version_of(&pi.engine, &moment), None);
 }

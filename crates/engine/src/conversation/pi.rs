@@ -2,6 +2,7 @@
 //! extension. Each entry comes in once, from the file or from the process that runs pi. Nothing is recorded here.
 
 mod call;
+mod moment;
 mod session;
 mod texts;
 

@@ -11,7 +11,7 @@ use readproof_core::{
 use readproof_disk::{Create, FileRef, SessionName};
 use readproof_hosts::{
     block::Sha,
-    versions::{By, Gap, VersionId},
+    versions::{By, ChangedFile, Gap, VersionId},
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -149,11 +149,7 @@ impl Engine {
                     others.own.extend(change.entry.map(|entry| (entry, versions.mark(id))));
                     continue;
                 }
-                match State::after(file) {
-                    State::Gap(Gap::NotLookedAt) => {}
-                    State::Text(text) => others.texts.push((versions.mark(id), Some(text))),
-                    State::Absent | State::Gap(_) | State::Unknown => others.texts.push((versions.mark(id), None)),
-                }
+                others.texts.extend(met(file).map(|text| (versions.mark(id), text)));
             }
             Ok(others)
         });
@@ -220,6 +216,16 @@ impl Engine {
         let found = patches(path, side(&before), side(now), control.cancelled).ok_or(Error::Aborted)?;
         let fitted: Fitted = fit(&found, u32::MAX, chars);
         Ok(Some(fitted).filter(|fitted| !fitted.is_cut()).map(|fitted| fitted.text))
+    }
+}
+
+/// The text that a record says a file had from then on: `None` inside if there was none, or it is not kept. The outer `None` if
+/// nobody looked.
+pub(crate) fn met(file: &ChangedFile) -> Option<Option<ContentHash>> {
+    match State::after(file) {
+        State::Gap(Gap::NotLookedAt) => None,
+        State::Text(text) => Some(Some(text)),
+        State::Absent | State::Gap(_) | State::Unknown => Some(None),
     }
 }
 

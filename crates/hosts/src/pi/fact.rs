@@ -9,9 +9,10 @@ use super::{
     id::Names,
     json::piece::{Piece, offset},
     line::{Line, Payload, ToolResult, parse},
-    meta::{invalidation, meta},
+    meta::{invalidation, meta, noted},
     outcome::ReadResult,
 };
+use crate::versions::Moment;
 
 pub(super) enum Fact {
     /// Its line was not looked at yet.
@@ -28,6 +29,8 @@ pub(super) enum Fact {
     Program(Box<[PathKey]>),
     /// Fresh text was asked for.
     Refreshed(Box<(PathKey, Scope)>),
+    /// Every record of the version log up to this one was made before the entry.
+    Noted(Moment),
     /// What the model sees of another entry was changed.
     ContextEdit(Box<ContextEdit>),
 }
@@ -193,9 +196,10 @@ impl Look<'_> {
             Payload::Program(nested) => {
                 programmed(nested, self.names).map_or(Fact::Lost, |files| Fact::Program(files.into()))
             }
-            Payload::Invalidation(data) => invalidation(data).map_or(Fact::Nothing, |asked| {
-                Fact::Refreshed(Box::new((self.names.recorded(&asked.path_key), asked.scope)))
-            }),
+            Payload::Invalidation(data) => match invalidation(data) {
+                Some(asked) => Fact::Refreshed(Box::new((self.names.recorded(&asked.path_key), asked.scope))),
+                None => noted(data).map_or(Fact::Nothing, Fact::Noted),
+            },
             Payload::ContextEdit { target } => Fact::ContextEdit(Box::new(ContextEdit { target: target.into() })),
             Payload::Compaction | Payload::Nothing => Fact::Nothing,
         }
@@ -227,7 +231,12 @@ impl Fact {
     pub(super) fn ends_with_an_edit(&self) -> bool {
         match self {
             Self::Calls(_) | Self::Lost | Self::Result(_) => true,
-            Self::Unread(_) | Self::Nothing | Self::Program(_) | Self::Refreshed(_) | Self::ContextEdit(_) => false,
+            Self::Unread(_)
+            | Self::Nothing
+            | Self::Program(_)
+            | Self::Refreshed(_)
+            | Self::Noted(_)
+            | Self::ContextEdit(_) => false,
         }
     }
 }

@@ -26,6 +26,8 @@ pub(super) struct FileStep {
     before: Option<Arc<FileStep>>,
     /// The step before the call, for a change.
     base: Option<Arc<FileStep>>,
+    /// The change among the earlier ones, and the step before its call; at most one of them is a change.
+    edited: Option<(At, Arc<FileStep>)>,
     known: OnceLock<Knowledge>,
 }
 
@@ -50,7 +52,11 @@ pub(super) struct Judge<'a> {
 
 impl FileStep {
     fn new(at: At, done: Done, before: Option<Arc<Self>>, base: Option<Arc<Self>>) -> Self {
-        Self { at, done, before, base, known: OnceLock::new() }
+        let edited = before.as_ref().and_then(|before| match &before.base {
+            Some(base) => Some((before.at, Arc::clone(base))),
+            None => before.edited.clone(),
+        });
+        Self { at, done, before, base, edited, known: OnceLock::new() }
     }
 
     pub(super) fn void(at: At) -> Self {
@@ -120,6 +126,14 @@ impl FileStep {
     }
 }
 
+impl FileStep {
+    /// The step before the call, if this entry edited the file: this step, or the one that it builds on.
+    pub(super) fn edited_at(&self, at: At) -> Option<&Arc<Self>> {
+        let earlier = || self.edited.as_ref().filter(|(edit, _)| *edit == at).map(|(_, base)| base);
+        self.base.as_ref().filter(|_| self.at == at).or_else(earlier)
+    }
+}
+
 /// The most changes in a row that are followed back to a stored text.
 const FOLLOWED: usize = 64;
 
@@ -169,11 +183,18 @@ fn forget_other_end(knowledge: &mut Knowledge, path: &PathKey, hash: ContentHash
 impl Drop for FileStep {
     /// One by one: dropped recursively, a long history would overflow the stack.
     fn drop(&mut self) {
-        let mut left: Vec<Arc<Self>> = self.before.take().into_iter().chain(self.base.take()).collect();
+        let mut left: Vec<Arc<Self>> = self.earlier().collect();
         while let Some(step) = left.pop() {
             if let Some(mut step) = Arc::into_inner(step) {
-                left.extend(step.before.take().into_iter().chain(step.base.take()));
+                left.extend(step.earlier());
             }
         }
+    }
+}
+
+impl FileStep {
+    fn earlier(&mut self) -> impl Iterator<Item = Arc<Self>> + use<> {
+        let edited = self.edited.take().map(|(_, base)| base);
+        [self.before.take(), self.base.take(), edited].into_iter().flatten()
     }
 }

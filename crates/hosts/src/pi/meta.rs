@@ -2,20 +2,25 @@
 //! all of it invalid.
 
 use readproof_core::{
-    meta::{InvalidationV1, MetaV1, RawInvalidation, RawMeta},
+    meta::{InvalidationV1, MetaV1, RawInvalidation, RawMeta, VERSION},
     scope::Lines,
     text::ContentHash,
 };
 use std::{borrow::Cow, collections::BTreeSet, str::FromStr};
 
 use super::json::{self, fields, fields_in, text};
-use crate::block::{Block, Sha};
+use crate::{
+    block::{Block, Sha},
+    versions::Moment,
+};
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Meta {
     pub(super) v1: MetaV1,
     /// What Readproof adds; `None` for results of the older tool.
     pub(super) extras: Option<Extras>,
+    /// Every record of the version log up to this one was made before the file was looked at.
+    pub(super) moment: Option<Moment>,
 }
 
 /// The fields that Readproof adds to V1.
@@ -48,7 +53,7 @@ fn string(raw: Option<&[u8]>) -> Field<Cow<'_, str>> {
 
 /// The metadata in `details`; `None` if it is absent or invalid.
 pub(super) fn meta(details: &[u8]) -> Option<Meta> {
-    const NAMES: [&str; 16] = [
+    const NAMES: [&str; 17] = [
         "v",
         "pathKey",
         "scopeKey",
@@ -65,9 +70,27 @@ pub(super) fn meta(details: &[u8]) -> Option<Meta> {
         "lines",
         "end",
         "plainBytes",
+        "moment",
     ];
-    let [v, path, scope, served, base, mode, all, start, end, bytes, sha, text_bytes, total, lines, ends, plain] =
-        fields_in(details, "readcache", &NAMES)?;
+    let [
+        v,
+        path,
+        scope,
+        served,
+        base,
+        mode,
+        all,
+        start,
+        end,
+        bytes,
+        sha,
+        text_bytes,
+        total,
+        lines,
+        ends,
+        plain,
+        moment,
+    ] = fields_in(details, "readcache", &NAMES)?;
     let (path, scope, served) = (string(path)?, string(scope)?, string(served)?);
     let (base, mode, sha) = (string(base)?, string(mode)?, string(sha)?);
     let v1 = RawMeta {
@@ -98,7 +121,16 @@ pub(super) fn meta(details: &[u8]) -> Option<Meta> {
         }),
         None => None,
     };
-    Some(Meta { v1: MetaV1::parse(&v1)?, extras })
+    // One that is not understood tells nothing, as if it were absent.
+    let moment = string(moment)?.and_then(|moment| Moment::parse(&moment));
+    Some(Meta { v1: MetaV1::parse(&v1)?, extras, moment })
+}
+
+/// The moment that an entry of ours notes; `None` if it is another kind of entry, or invalid.
+pub(super) fn noted(data: &[u8]) -> Option<Moment> {
+    let [v, kind, moment] = fields(data, &["v", "kind", "moment"])?;
+    let (v, kind, moment) = (number(v)?, string(kind)?, string(moment)?);
+    Moment::parse(&moment.filter(|_| v == Some(VERSION) && kind.as_deref() == Some("moment"))?)
 }
 
 /// Two numbers in an array.
@@ -152,6 +184,23 @@ mod tests {
         assert_eq!(found.len(), 3);
     }
 
+    #[test]
+    fn a_moment_is_noted_by_an_entry_of_ours() {
+        let check = |data: &str, noted_as: Option<(u64, u64)>| {
+            let found = noted(data.as_bytes()).map(|moment| (moment.version.0, moment.log));
+            assert_eq!(found, noted_as, "{data}");
+        };
+        check(r#"{"v":1,"kind":"moment","moment":"v7@00000000000000ff","at":5}"#, Some((7, 255)));
+        check(r#"{"v":2,"kind":"moment","moment":"v7@00000000000000ff"}"#, None);
+        check(r#"{"v":1,"kind":"invalidate","moment":"v7@00000000000000ff"}"#, None);
+        check(r#"{"v":1,"kind":"moment","moment":"v7"}"#, None);
+        check(r#"{"v":1,"kind":"moment","moment":"7@00000000000000ff"}"#, None);
+        check(r#"{"v":1,"kind":"moment","moment":"v7@+0000000000000ff"}"#, None);
+        check(r#"{"v":1,"kind":"moment"}"#, None);
+        let moment = Moment { log: 255, version: crate::versions::VersionId(7) };
+        assert_eq!(Moment::parse(&moment.to_string()), Some(moment));
+    }
+
     /// The same by serde alone.
     fn reference(details: &str) -> Option<Meta> {
         #[derive(Deserialize)]
@@ -177,6 +226,7 @@ mod tests {
             lines: Option<(u32, u32)>,
             end: Option<bool>,
             plain_bytes: Option<u64>,
+            moment: Option<String>,
         }
         let Details { readcache } = serde_json::from_str(details).ok()?;
         let fields = readcache?;
@@ -199,14 +249,14 @@ mod tests {
             Some(Extras { block: block(sha)?, total: fields.total?, lines, end: fields.end?, plain })
         };
         let extras = fields.text_sha.as_ref().map(|sha| extras(sha).ok_or(())).transpose().ok()?;
-        Some(Meta { v1, extras })
+        Some(Meta { v1, extras, moment: fields.moment.and_then(|moment| Moment::parse(&moment)) })
     }
 
     #[test]
     fn metadata_means_what_serde_makes_of_it() {
         let hash = ContentHash::of(b"");
         let whole = format!(
-            r#"{{"readcache":{{"v":1,"pathKey":"/w/a","scopeKey":"full","servedHash":"{hash}","baseHash":null,"mode":"full","totalLines":4,"rangeStart":1,"rangeEnd":4,"bytes":6,"textSha":"{hash}","textBytes":6,"total":3,"lines":[1,3],"end":true,"plainBytes":6}}}}"#
+            r#"{{"readcache":{{"v":1,"pathKey":"/w/a","scopeKey":"full","servedHash":"{hash}","baseHash":null,"mode":"full","totalLines":4,"rangeStart":1,"rangeEnd":4,"bytes":6,"textSha":"{hash}","textBytes":6,"total":3,"lines":[1,3],"end":true,"plainBytes":6,"moment":"v12@00000000000000ff"}}}}"#
         );
         let check = |details: &str| {
             let meta = meta(details.as_bytes());
@@ -238,6 +288,8 @@ mod tests {
             "\"r:1:3\"",
             "\"\\u0066ull\"",
             "\"diff\"",
+            "\"v9@0123456789abcdeF\"",
+            "\"v9@0123456789abcde\"",
         ];
         let mut valid = 0;
         let names = whole.match_indices("\":").skip(1).map(|(at, _)| at + 2);
@@ -250,6 +302,7 @@ mod tests {
             valid += check(&format!("{}{}", &whole[..at], &whole[end..]));
         }
         assert!(valid > 30, "{valid} are valid");
+        assert!(meta(whole.as_bytes()).is_some_and(|meta| meta.moment.is_some()));
         for odd in
             ["", "null", "{}", "[]", r#"{"readcache":null}"#, r#"{"readcache":{"v":1,"v":1}}"#, r#"{"readcache":7}"#]
         {

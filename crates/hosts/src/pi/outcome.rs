@@ -20,6 +20,7 @@ use super::{
     meta::{Extras, Meta},
     style,
 };
+use crate::versions::Moment;
 
 /// The result of a read. What it tells is worked out when it is needed.
 pub(super) struct ReadResult {
@@ -75,6 +76,11 @@ impl ReadResult {
         let extras = self.meta.extras.as_ref();
         let saved = extras.and_then(|extras| Some((extras.plain?, extras.block.bytes)));
         ReadStats { mode: self.mode(), saved: saved.map(|(plain, shown)| plain.cast_signed() - shown.cast_signed()) }
+    }
+
+    /// The newest record of the version log when the file was looked at.
+    pub(super) fn moment(&self) -> Option<Moment> {
+        self.meta.moment
     }
 
     pub(super) fn mode(&self) -> Mode {

@@ -38,7 +38,7 @@ impl Derive for Settling<'_> {
 
     fn take(&mut self, at: At, state: &mut State<Holdings, ()>) -> Effect {
         match self.transcript.fact_of(at) {
-            None | Some(Fact::Nothing | Fact::ContextEdit(_)) => Effect::Nothing,
+            None | Some(Fact::Nothing | Fact::Noted(_) | Fact::ContextEdit(_)) => Effect::Nothing,
             Some(fact) => {
                 let altered = !state.edits.is_empty() && state.edits.contains_key(&at);
                 state.held.take(at, fact, altered);

@@ -54,7 +54,7 @@ impl Holdings {
             }
             Fact::Program(files) => files.iter().for_each(|path| taking.void(Some(path))),
             Fact::Lost | Fact::Unread(_) => taking.lose(),
-            Fact::Nothing | Fact::ContextEdit(_) => {}
+            Fact::Nothing | Fact::Noted(_) | Fact::ContextEdit(_) => {}
         }
     }
 }

@@ -351,10 +351,10 @@ fn lines(bytes: &[u8]) -> impl Iterator<Item = (&[u8], u64)> {
 /// What holds at one leaf.
 #[derive(Clone, Copy)]
 pub struct Known<'a> {
-    transcript: &'a Transcript,
+    pub(super) transcript: &'a Transcript,
     leaf: Option<At>,
-    state: &'a State<Holdings, ()>,
-    judge: Judge<'a>,
+    pub(super) state: &'a State<Holdings, ()>,
+    pub(super) judge: Judge<'a>,
 }
 
 impl<'a> Known<'a> {
@@ -422,6 +422,7 @@ impl<'a> Known<'a> {
             | Fact::Calls(_)
             | Fact::Program(_)
             | Fact::Refreshed(_)
+            | Fact::Noted(_)
             | Fact::ContextEdit(_) => None,
         }
     }

@@ -60,6 +60,14 @@ impl View {
         self.lines.retain(|number, _| *number < first || *number > last);
     }
 
+    /// The file has, or had, this text: lines that are others in it are not visible any more.
+    pub(super) fn contradict(&mut self, text: &str) {
+        let there: Vec<&str> = text.split('\n').collect();
+        let at = |number: u64| usize::try_from(number - 1).ok().and_then(|at| there.get(at));
+        self.lines.retain(|number, line| at(*number) == Some(&&**line));
+        self.total = self.total.filter(|total| *total == there.len() as u64);
+    }
+
     /// The file has this many lines.
     pub(super) fn set_total(&mut self, total: u64) {
         self.lines.retain(|number, _| *number <= total);

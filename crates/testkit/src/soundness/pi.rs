@@ -2,6 +2,7 @@
 //! what the model of that session can see. The session is kept here as pi keeps it; nothing is taken from the product's own
 //! knowledge.
 
+mod history;
 mod older;
 mod op;
 mod session;
@@ -14,7 +15,7 @@ pub use op::{Kind, script};
 use readproof_reader::pi::Asks;
 use std::sync::Arc;
 
-use self::{session::Session, world::World};
+use self::{history::Mark, session::Session, world::World};
 use crate::{kept::Keep, op::Op, report::Report, run::Outcome, world::Broken};
 
 /// Why an operation ended.
@@ -51,6 +52,8 @@ struct Run {
     batch: Vec<(&'static str, Arc<str>)>,
     /// How many of the last entries are held back at the next read.
     late: usize,
+    /// The moments that were noted.
+    marks: Vec<Mark>,
     report: Report<Kind>,
     trace: Vec<String>,
 }
@@ -83,6 +86,7 @@ fn play(seed: u64, ops: &[Op<Kind>], keep: Keep) -> Result<Outcome<Kind>, Broken
         calls: 0,
         batch: Vec::new(),
         late: 0,
+        marks: Vec::new(),
         report: Report::default(),
         trace: Vec::new(),
     };

@@ -3,6 +3,7 @@
 
 use readproof_core::{
     decide::{Ask, Mode, Reason},
+    knowledge::Knowledge,
     limits::Limits,
     meta::MetaV1,
     operation::Read,
@@ -12,12 +13,16 @@ use readproof_core::{
     text::{ContentHash, Form, Text},
 };
 use readproof_disk::{FileRef, Loaded, Snapshot};
-use readproof_hosts::pi::{EntryRef, STYLE, is_image, total_lines};
+use readproof_hosts::{
+    pi::{EntryRef, STYLE, is_image, total_lines},
+    versions::Moment,
+};
 use std::path::Path;
 
 use super::{
     super::{Conversation, ConversationStatus, FileStatus, NotOurs},
     PiConversation,
+    moment::newest,
 };
 use crate::{
     Engine, Error,
@@ -35,6 +40,7 @@ pub struct PiGiven {
     block: ContentHash,
     block_bytes: u64,
     plain_bytes: u64,
+    moment: Option<Moment>,
 }
 
 /// Metadata V1 and the fields that are recorded with it.
@@ -54,6 +60,8 @@ pub struct PiMeta {
     pub end: bool,
     /// Size of the block of a plain answer.
     pub plain_bytes: u64,
+    /// The newest record of the version log before the file was looked at.
+    pub moment: Option<Moment>,
 }
 
 /// How pi truncated the requested lines.
@@ -87,6 +95,7 @@ impl Answer<PiGiven> {
             lines: self.lines,
             end: self.end,
             plain_bytes: self.given.plain_bytes,
+            moment: self.given.moment,
         })
     }
 }
@@ -136,11 +145,13 @@ pub fn instead(error: &Error, read: &Read) -> PiInstead {
 pub struct PiCall<'t> {
     conversation: &'t mut PiConversation,
     place: Result<Option<EntryRef>, Reason>,
+    moment: Option<Moment>,
+    held: Knowledge,
 }
 
 impl<'t> PiCall<'t> {
     pub(super) fn new(conversation: &'t mut PiConversation, place: Result<Option<EntryRef>, Reason>) -> Self {
-        Self { conversation, place }
+        Self { conversation, place, moment: None, held: Knowledge::default() }
     }
 }
 
@@ -177,6 +188,8 @@ impl Conversation for PiCall<'_> {
         }
         let message = self.place.ok().and_then(|place| self.conversation.known_at(place).calling());
         self.conversation.batch.continue_with(message);
+        // Before the file is looked at: what is recorded from here on may be newer than what the answer shows.
+        self.moment = newest(engine);
         None
     }
 
@@ -220,13 +233,17 @@ impl Conversation for PiCall<'_> {
         if self.conversation.batch.holds_other(&self.key(file), snapshot.text.hash()) {
             context.plain = context.plain.or(Some(Reason::NotConfirmed));
         }
+        if let (None, Ok(place)) = (context.plain, self.place) {
+            let asked = (&self.key(file), file, snapshot.text.hash());
+            self.held = self.conversation.still_held(engine, place, asked);
+        }
         context
     }
 
-    fn held(&mut self, engine: &Engine, context: &CallContext, path: &PathKey) -> KnowledgeAtCall {
+    fn held(&mut self, engine: &Engine, context: &CallContext, _path: &PathKey) -> KnowledgeAtCall {
         let knowledge = match (context.plain, self.place) {
             (Some(reason), _) | (None, Err(reason)) => Err(reason),
-            (None, Ok(leaf)) => Ok(self.conversation.known_at(leaf).of(path).clone()),
+            (None, Ok(_)) => Ok(self.held.clone()),
         };
         KnowledgeAtCall::at(knowledge, engine.shared.settings.answers)
     }
@@ -250,6 +267,7 @@ impl Conversation for PiCall<'_> {
             block_bytes: (shown.text().len() + shown.tail().len()) as u64,
             cut: page.filter(|_| !shown.mode().is_derived()).and_then(|page| cut(page, &pending.limits)),
             plain_bytes: page.map_or(0, |page| (page.bytes + page.tail.len()) as u64),
+            moment: self.moment,
         })
     }
 

@@ -49,7 +49,7 @@ impl Wire {
             Self::McpAll => Some(Server::mcp(binary, &["--tools", "all"], root, PATIENCE)?),
             Self::Pi => {
                 let mut server = Server::start(binary, &["pi"], root, PATIENCE)?;
-                server.ask(json!({"op": "hello", "protocol": 1}))?;
+                server.ask(json!({"op": "hello", "protocol": 2}))?;
                 server.line()?;
                 Some(server)
             }
@@ -82,9 +82,14 @@ impl Line {
         // Notifications may come in between, at any time.
         loop {
             let line = server.line()?;
-            if serde_json::from_str::<Value>(&line)?["id"] == id {
-                return Ok(Some(line));
+            let mut answer = serde_json::from_str::<Value>(&line)?;
+            if answer["id"] != id {
+                continue;
             }
+            // Has the random number of a log, and depends on how far the watch is.
+            let moment = answer.pointer_mut("/readcache").and_then(Value::as_object_mut);
+            let _ = moment.and_then(|meta| meta.remove("moment"));
+            return Ok(Some(if self.wire == Wire::Pi { answer.to_string() } else { line }));
         }
     }
 
@@ -111,7 +116,7 @@ fn pi(operation: &Operation, root: &Path) -> Option<Value> {
         Operation::Refresh(refresh) => {
             Some(json!({"op": "refresh", "header": header, "leaf": null, "path": refresh.path}))
         }
-        // pi has no other calls; what they name is read.
+        // Of these calls pi has no others; what they name is read.
         Operation::Stat { path } => Some(json!({"op": "read", "header": header, "leaf": null, "path": path})),
         Operation::Outline(outline) => {
             Some(json!({"op": "read", "header": header, "leaf": null, "path": outline.path}))

@@ -84,6 +84,16 @@ pub enum Kind {
     Noise,
     /// A program reads files and prints something of them.
     Program,
+    /// The extension notes the moment in the session.
+    Noted,
+    /// The model sees another text by a shell, someone looks at the files, and the file goes back.
+    Shell,
+    /// The model runs this program in pi's shell.
+    Console,
+    /// A person goes back to an earlier moment on the command line.
+    Rewind,
+    /// A person moves in the tree, and the files go along.
+    TreeRewind,
     /// The host is noticed to prune results per request.
     Distrust,
     /// Another extension starts or stops pruning results from each request; the extension watches what the model is sent.
@@ -91,7 +101,7 @@ pub enum Kind {
 }
 
 /// Kinds of operation, and how often each occurs.
-const WEIGHTS: [(Kind, usize); 40] = [
+const WEIGHTS: [(Kind, usize); 45] = [
     (Kind::Read, 20),
     (Kind::ReadAgain, 18),
     (Kind::ReadFresh, 2),
@@ -130,12 +140,17 @@ const WEIGHTS: [(Kind, usize); 40] = [
     (Kind::Inspect, 4),
     (Kind::Noise, 2),
     (Kind::Program, 4),
+    (Kind::Noted, 4),
+    (Kind::Shell, 4),
+    (Kind::Console, 2),
+    (Kind::Rewind, 2),
+    (Kind::TreeRewind, 3),
     (Kind::Distrust, 0),
     (Kind::Prune, 0),
 ];
 
 /// Once a host was noticed to prune, everything is plain until the process ends.
-const EVENTS: [Kind; 38] = kinds(&WEIGHTS);
+const EVENTS: [Kind; 43] = kinds(&WEIGHTS);
 
 impl Event for Kind {
     const ALL: &'static [Self] = &EVENTS;

@@ -31,6 +31,8 @@ pub(super) enum What {
     Refreshed { paths: Vec<String>, lines: Option<(u64, u64)> },
     /// A program printed parts of these files.
     Printed { paths: Vec<String> },
+    /// A shell printed this text of the file with these names.
+    Shell { paths: Vec<String>, text: Arc<str> },
 }
 
 impl What {
@@ -251,6 +253,36 @@ impl Session {
         &self.judge.insert((at, judge)).1
     }
 
+    /// The same for an answer about one of these texts: that a shell showed the very text contradicts nothing that leads to it.
+    pub(super) fn judge_of(&mut self, truths: &[String]) -> Judge {
+        let is_truth = |at: &usize| match &self.nodes[*at].what {
+            What::Shell { text, .. } => truths.iter().any(|truth| **truth == **text),
+            _ => false,
+        };
+        let same: Vec<usize> = self.window().into_iter().filter(is_truth).collect();
+        if same.is_empty() {
+            return self.judge().clone();
+        }
+        let shells: Vec<What> =
+            same.iter().map(|at| std::mem::replace(&mut self.nodes[*at].what, What::Nothing)).collect();
+        self.judge = None;
+        let judge = self.judge().clone();
+        self.judge = None;
+        for (at, shell) in same.into_iter().zip(shells) {
+            self.nodes[at].what = shell;
+        }
+        judge
+    }
+
+    /// The files of which a shell printed a text since the latest compaction.
+    pub(super) fn shown_by_shells(&self) -> Vec<String> {
+        let shown = |at: usize| match &self.nodes[at].what {
+            What::Shell { paths, .. } => paths.clone(),
+            _ => Vec::new(),
+        };
+        self.window().into_iter().flat_map(shown).collect()
+    }
+
     /// The results that the pruner changes, and what the model sees of each.
     fn pruned(&self, window: &[usize]) -> BTreeMap<usize, Option<String>> {
         let Some(Pruner { keep, which, drops }) = self.pruner else { return BTreeMap::new() };
@@ -308,6 +340,9 @@ impl Session {
             // What it printed is newer than what was seen before, and has no line numbers.
             (What::Printed { paths }, _) => {
                 paths.iter().map(|path| Seen::Refreshed { path: path.clone(), lines: None }).collect()
+            }
+            (What::Shell { paths, text }, _) => {
+                paths.iter().map(|path| Seen::Printed { path: path.clone(), text: text.to_string() }).collect()
             }
             (What::Nothing | What::Compaction | What::Edit { .. }, _) => Vec::new(),
         }

@@ -82,6 +82,10 @@ impl Run {
             Kind::Inspect => self.inspect(),
             Kind::Noise => self.noise(random),
             Kind::Program => self.program(random),
+            Kind::Noted => self.noted(),
+            Kind::Shell => self.by_shell(random),
+            Kind::Console => self.console(random),
+            Kind::Rewind | Kind::TreeRewind => self.rewound(op.kind, random),
             Kind::Prune => self.prune(random),
             Kind::Distrust => {
                 let session = self.session();
@@ -93,7 +97,7 @@ impl Run {
         }
     }
 
-    fn some_name(&self, random: &mut Random) -> &'static str {
+    pub(super) fn some_name(&self, random: &mut Random) -> &'static str {
         let any = random.pick(&self.world.names).copied().unwrap_or("plain.txt");
         self.last.filter(|_| random.below(2) == 0).unwrap_or(any)
     }
@@ -291,7 +295,7 @@ impl Run {
     }
 
     /// A change by the model.
-    fn change(&mut self, name: &'static str, kind: Kind, random: &mut Random) -> Option<Wanted> {
+    pub(super) fn change(&mut self, name: &'static str, kind: Kind, random: &mut Random) -> Option<Wanted> {
         self.last = Some(name);
         let shape = self.world.shape;
         let path = self.world.spelt(name, random);
@@ -385,9 +389,12 @@ impl Run {
         let wanted = |at: &usize| match &session.nodes[*at].what {
             What::Result(_) => kind != Kind::DropCalls,
             What::Calls(_) => kind == Kind::DropCalls,
-            What::Nothing | What::Compaction | What::Edit { .. } | What::Refreshed { .. } | What::Printed { .. } => {
-                false
-            }
+            What::Nothing
+            | What::Compaction
+            | What::Edit { .. }
+            | What::Refreshed { .. }
+            | What::Printed { .. }
+            | What::Shell { .. } => false,
         };
         let fit: Vec<usize> = session.window().into_iter().filter(wanted).collect();
         // Mostly something recent.
@@ -517,7 +524,9 @@ impl Run {
             Err(error) => return violation(format!("the session could not be looked at: {error}")),
         };
         let judge = self.session().judge().clone();
-        for file in &view.files {
+        // What a shell showed stands in no entry that counts; the version log tells it, and a session file alone does not.
+        let shown = self.session().shown_by_shells();
+        for file in view.files.iter().filter(|file| !shown.contains(&file.path)) {
             let missing = file.spans.iter().find(|span| !in_sight(&self.world, &judge, &file.path, span));
             if let Some(PiSpan { lines, end, entry, .. }) = missing {
                 let said = format!("{} {lines:?}, end {end}, counts as held since {entry}", file.path);

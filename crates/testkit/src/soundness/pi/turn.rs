@@ -329,7 +329,7 @@ impl Run {
                 None => violation(format!("{said}: not what pi shows: {}", short(&block))),
             };
         }
-        let rebuilt = match self.session().judge().answer(&call.id, &block) {
+        let rebuilt = match self.session().judge_of(truths).answer(&call.id, &block) {
             Ok(rebuilt) => rebuilt,
             Err(complaint) => return violation(format!("{said}: {complaint}")),
         };
@@ -434,7 +434,7 @@ fn altered(call: &Call, answer: &Answer<PiGiven>, then: Then, random: &mut Rando
 
 /// The metadata that the extension stores with the block.
 fn details(answer: &Answer<PiGiven>) -> Option<Value> {
-    let PiMeta { v1, block, block_bytes, total, lines, end, plain_bytes } = answer.record()?;
+    let PiMeta { v1, block, block_bytes, total, lines, end, plain_bytes, moment } = answer.record()?;
     let mut meta = json!({
         "v": 1, "pathKey": v1.path_key, "scopeKey": v1.scope.to_string(), "servedHash": v1.served.to_string(),
         "mode": v1.mode.as_str(), "totalLines": v1.total_lines, "rangeStart": v1.range_start,
@@ -446,6 +446,9 @@ fn details(answer: &Answer<PiGiven>) -> Option<Value> {
     }
     if let Some(lines) = lines {
         meta["lines"] = json!([lines.first(), lines.last()]);
+    }
+    if let Some(moment) = moment {
+        meta["moment"] = json!(moment.to_string());
     }
     Some(json!({ "readcache": meta }))
 }

@@ -222,6 +222,22 @@ impl World {
         Ok(true)
     }
 
+    /// A file was changed by this program: remembers its text.
+    pub(super) fn remember(&mut self, name: &str) {
+        let Some(text) = self.truth(name) else { return };
+        self.note(&text);
+        self.watch.note(name, &text);
+        let texts = self.history.entry(name.to_owned()).or_default();
+        if texts.last() != Some(&text) {
+            texts.push(text);
+        }
+    }
+
+    /// Whether a link is part of a name; what it leads to need not be there.
+    pub(super) fn is_link(&self, name: &str) -> bool {
+        name == "link.txt" || name.starts_with("folder/")
+    }
+
     /// A line comes that no other file has.
     pub(super) fn hide_a_line(&mut self, name: &str, random: &mut Random) -> Result<(), Broken> {
         let text = self.truth(name).unwrap_or_default();
