@@ -3,12 +3,14 @@
 import { fileURLToPath } from "node:url";
 import { createReadToolDefinition, type ExtensionAPI, SettingsManager } from "@earendil-works/pi-coding-agent";
 import { locate } from "./src/binary.ts";
-import { registerCommands } from "./src/commands.ts";
+import { registerCommands, registerHistoryCommands, words } from "./src/commands.ts";
+import { Moments } from "./src/moments.ts";
 import { Notices } from "./src/notice.ts";
 import { Program } from "./src/program.ts";
 import { readTool } from "./src/read.ts";
 import { refreshTool } from "./src/refresh.ts";
 import type { Parts } from "./src/request.ts";
+import { offerFiles } from "./src/rewind.ts";
 import { Sight } from "./src/sight.ts";
 
 const FLAG = "readproof-bin";
@@ -35,6 +37,8 @@ export default function readproof(pi: ExtensionAPI): void {
   pi.registerTool(readTool(createReadToolDefinition(process.cwd(), asSet()), parts));
   pi.registerTool(refreshTool(pi, parts));
   registerCommands(pi, parts);
+  registerHistoryCommands(pi, parts);
+  const moments = new Moments(pi, parts);
 
   pi.on("context", (event, ctx) => {
     notices.hear(ctx);
@@ -45,6 +49,22 @@ export default function readproof(pi: ExtensionAPI): void {
     if (event.message.role === "assistant") sight.requestOver();
   });
   pi.on("agent_end", () => sight.requestOver());
+  pi.on("agent_start", () => moments.runBegins());
+  pi.on("tool_call", async (event, ctx) => {
+    await moments.callBegins(event.toolName, ctx);
+    return undefined;
+  });
+  pi.on("turn_end", async (event, ctx) => {
+    const tools = event.toolResults.map((result) => result.toolName);
+    await moments.turnEnds(tools, ctx);
+    return undefined;
+  });
+  pi.on("session_tree", (_event, ctx) => {
+    // Not waited for: pi is to show the place that was gone to before it asks.
+    offerFiles(parts, ctx).catch((error) =>
+      notices.once("offer", `Readproof: the files of this place cannot be offered: ${words(error)}`),
+    );
+  });
   pi.on("session_start", (_event, ctx) => {
     notices.hear(ctx);
     program.open();

@@ -60,13 +60,13 @@ export class Child {
     return this.#gone === undefined;
   }
 
-  ask(request: object, signal?: AbortSignal): Promise<Answer> {
+  ask(request: object, signal?: AbortSignal, timeoutMs = this.#options.timeoutMs): Promise<Answer> {
     if (this.#gone) return Promise.reject(this.#gone);
     if (signal?.aborted) return Promise.reject(new Aborted());
     const id = ++this.#lastId;
     const line = JSON.stringify({ id, ...request });
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => this.#fail(this.#timedOut()), this.#options.timeoutMs);
+      const timer = setTimeout(() => this.#fail(this.#timedOut(timeoutMs)), timeoutMs);
       const onAbort = () => {
         this.#due.set(id, undefined);
         this.#write(JSON.stringify({ op: "cancel", target: id }));
@@ -194,10 +194,10 @@ export class Child {
     );
   }
 
-  #timedOut(): Failure {
+  #timedOut(timeoutMs: number): Failure {
     return new Failure(
       "timeout",
-      `${this.#options.bin} gave no answer within ${this.#options.timeoutMs} ms and was stopped`,
+      `${this.#options.bin} gave no answer within ${timeoutMs} ms and was stopped`,
     );
   }
 

@@ -6,6 +6,7 @@ import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { show } from "./notice.ts";
 import { refresh } from "./refresh.ts";
 import { askSession, type Parts } from "./request.ts";
+import { changesSince, REWIND_COMMAND, restoreFiles } from "./rewind.ts";
 import type { LineRange } from "./wire.ts";
 
 export const REFRESH_USAGE = "Usage: /readcache-refresh <path> [start-end]";
@@ -37,6 +38,30 @@ export function registerCommands(pi: Pick<ExtensionAPI, "registerCommand" | "app
   });
 }
 
+/** The commands about what was. */
+export function registerHistoryCommands(pi: Pick<ExtensionAPI, "registerCommand">, parts: Parts): void {
+  pi.registerCommand(REWIND_COMMAND, {
+    description: "Restore the files as they were at this place of the session; asks first, unless it is given `yes`",
+    handler: async (args, ctx) => {
+      try {
+        await restoreFiles(parts, ctx, args.trim() === "yes");
+      } catch (error) {
+        show(ctx, words(error), "warning");
+      }
+    },
+  });
+  pi.registerCommand("readcache-changes", {
+    description: "What others changed since this conversation last changed a file",
+    handler: async (_args, ctx) => {
+      try {
+        show(ctx, await changesSince(parts, ctx));
+      } catch (error) {
+        show(ctx, words(error), "warning");
+      }
+    },
+  });
+}
+
 /** What to refresh, or what is wrong with the words. A name may hold spaces, and may even end like a range. */
 export function parseRefresh(
   args: string,
@@ -58,6 +83,6 @@ function unquoted(path: string): string {
   return /^(["'])(.+)\1$/s.exec(path)?.[2] ?? path;
 }
 
-function words(error: unknown): string {
+export function words(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

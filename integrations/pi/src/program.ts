@@ -31,12 +31,17 @@ export class Program {
   }
 
   /** `request` is built for the process that gets it. Rejects with `Failure`, `Aborted`. */
-  async ask(cwd: string, request: (sent: Sent) => object, signal?: AbortSignal): Promise<Answer> {
+  async ask(
+    cwd: string,
+    request: (sent: Sent) => object,
+    signal?: AbortSignal,
+    timeoutMs?: number,
+  ): Promise<Answer> {
     if (signal?.aborted) throw new Aborted();
     const child = this.#running(cwd);
     let answer: Answer;
     try {
-      answer = await child.ask(request(child.sent), signal);
+      answer = await child.ask(request(child.sent), signal, timeoutMs);
     } catch (error) {
       // Not even written: what it was to tell the process is still untold.
       if (!(error instanceof Failure || error instanceof Aborted)) child.sent.forget();

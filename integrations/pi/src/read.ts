@@ -5,6 +5,7 @@ import type { ExtensionContext, ToolDefinition } from "@earendil-works/pi-coding
 import { Type } from "typebox";
 import { callingMessage, isNested } from "./branch.ts";
 import { Aborted } from "./failure.ts";
+import { isStillAt } from "./moments.ts";
 import { askSession, type Parts, Refusal, type SessionRequest, wholeLines } from "./request.ts";
 import { asReadAnswer, type ReadAnswer } from "./wire.ts";
 
@@ -68,7 +69,7 @@ async function answerOf(
     const read = asReadAnswer(answer);
     if (!read) throw parts.program.misunderstood("read");
     // The leaf moved while the program thought: what it leaned on may be out of sight.
-    if ("readcache" in read && LEANS_ON_CONTEXT.has(read.readcache.mode) && ctx.sessionManager.getLeafId() !== leaf)
+    if ("readcache" in read && LEANS_ON_CONTEXT.has(read.readcache.mode) && !isStillAt(ctx.sessionManager, leaf))
       return undefined;
     return read;
   } catch (error) {

@@ -15,9 +15,13 @@ export interface Parts {
 }
 
 export interface SessionRequest extends LineRange {
-  op: "read" | "refresh" | "status";
+  op: "read" | "refresh" | "status" | "moment" | "rewind" | "changes";
   path?: string;
   fresh?: true;
+  moment?: string;
+  dryRun?: true;
+  /** The person was asked, and said yes. */
+  agreed?: true;
 }
 
 /** The program's no, in its words, for whoever asked. */
@@ -29,6 +33,7 @@ export async function askSession(
   ctx: ExtensionContext,
   request: SessionRequest,
   signal?: AbortSignal,
+  timeoutMs?: number,
 ): Promise<{ answer: Answer; leaf: string | null }> {
   notices.hear(ctx);
   const leaf = ctx.sessionManager.getLeafId();
@@ -36,6 +41,7 @@ export async function askSession(
     ctx.cwd,
     (sent) => ({ ...request, ...sent.next(ctx.sessionManager), ...(sight.distrusted && { distrusted: true }) }),
     signal,
+    timeoutMs,
   );
   if (answer.ok) return { answer, leaf };
   if (answer.code === "ABORTED") throw new Aborted();

@@ -1,6 +1,6 @@
 // What goes over the pipe, as PROTOCOL.md has it. Answers are checked here once; past this file they have their shape.
 
-export const PROTOCOL = 1;
+export const PROTOCOL = 2;
 
 export interface SlimEntry {
   type: string;
@@ -67,4 +67,24 @@ export function asRefreshAnswer(answer: Answer): RefreshAnswer | undefined {
   const { pathKeys, scopeKey, text } = answer;
   if (!isStrings(pathKeys) || typeof scopeKey !== "string" || typeof text !== "string") return undefined;
   return { pathKeys, scopeKey, text };
+}
+
+/** What a rewind did, or would do. */
+export interface RewindAnswer {
+  /** How many files change. */
+  changes: number;
+  /** A line for each file. */
+  files: string[];
+  text: string;
+}
+
+export function asRewindAnswer(answer: Answer): RewindAnswer | undefined {
+  const { changes, files, text } = answer;
+  if (typeof changes !== "number" || !isStrings(files) || typeof text !== "string") return undefined;
+  return { changes, files, text };
+}
+
+/** The moment; none where no history is kept. */
+export function asMomentAnswer(answer: Answer): string | undefined {
+  return typeof answer.moment === "string" ? answer.moment : undefined;
 }

@@ -45,7 +45,7 @@ test("pi's read is replaced, and nothing is started before it is used", () => {
   emit("session_start");
   expect([...tools.keys()]).toEqual(["read", "readcache_refresh"]);
   expect(tools.get("read")).toMatchObject({ description: "pi's", promptSnippet: "s" });
-  expect(commands).toEqual(["readcache-refresh", "readcache-status"]);
+  expect(commands).toEqual(["readcache-refresh", "readcache-status", "readcache-rewind", "readcache-changes"]);
   expect(heard()).toEqual([]);
 });
 

@@ -31,7 +31,7 @@ test("one process serves all requests, and starts with the first", async () => {
   expect(answers.map((answer) => answer.text)).toEqual(["text of a", "after 30", "text of b"]);
   expect(starts()).toEqual([{ started: expect.any(Number), cwd: dir, pwd: dir, args: ["pi"] }]);
   expect(heard().slice(1)).toEqual([
-    { id: 0, op: "hello", protocol: 1 },
+    { id: 0, op: "hello", protocol: 2 },
     { id: 1, op: "read", path: "a" },
     { id: 2, op: "read", path: "after 30" },
     { id: 3, op: "read", path: "b" },
@@ -40,7 +40,7 @@ test("one process serves all requests, and starts with the first", async () => {
 
 test.each([
   ["old", "a", "old 2", /too old to know `pi`: error: unrecognized subcommand 'pi'/],
-  ["other", "a", "protocol", /speaks protocol 2, this extension 1/],
+  ["other", "a", "protocol", /speaks protocol 1, this extension 2/],
   ["unwilling", "a", "refused", /cannot serve here: no workspace/],
   ["garbage", "a", "garbage", /cannot be understood/],
   ["good", "garbage", "garbage", /cannot be understood/],

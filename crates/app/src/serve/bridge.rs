@@ -2,6 +2,7 @@
 //! `integrations/pi/PROTOCOL.md`. Lines are read on a separate thread, so that a running call can be cancelled;
 //! everything else happens in order.
 
+mod history;
 mod status;
 mod view;
 mod wire;
@@ -16,7 +17,7 @@ use readproof_core::{
 };
 use readproof_engine::{
     Call, Control, Engine, Error, NotOurs, Outcome, PiConversation, PiGiven, PiInstead, Reading, Refreshed, Status,
-    instead,
+    Stopper, instead,
 };
 use readproof_words::Surface;
 use std::{
@@ -32,14 +33,14 @@ use std::{
 };
 
 use self::wire::{Body, Op, Reply, Request};
-use super::{locked, parting::exit_with_client};
+use super::{locked, parting::exit_with_client, watch::in_background};
 use crate::{
     config::Config,
     output::{self, Failure},
 };
 
 /// The version of the protocol.
-const PROTOCOL: u64 = 1;
+const PROTOCOL: u64 = 2;
 
 /// The longest line that is accepted: a whole session may come in one.
 const LONGEST: u64 = 1 << 30;
@@ -50,12 +51,13 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], clock: fn() -> u64
         output::notice("this speaks JSON lines on standard input and is started by the pi extension; Ctrl-D ends it");
     }
     // Before the thread that listens: a wall holds only for threads that are started after it.
+    let is_named = workspace.is_some();
     let config = Config::load(workspace, set);
     let (lines, aborted) = listen();
     let server = config.and_then(|mut config| {
         config.settings.notices = config.notices;
         let engine = Engine::new(config.root, config.bearings, config.settings, Box::new(clock))?;
-        Ok(Server::new(engine))
+        Ok(Server { is_named, ..Server::new(engine) })
     });
     let mut server = match server {
         Ok(server) => server,
@@ -73,8 +75,12 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], clock: fn() -> u64
     for line in lines {
         done.fetch_add(1, Ordering::Relaxed);
         if let Some(answer) = server.answer_line(&line?, &aborted) {
+            let is_greeting = matches!(answer.body, Body::Hello { .. });
             output::message(&answer)?;
             server.conversation.store_shown(&server.engine);
+            if !is_greeting {
+                server.watch();
+            }
         }
     }
     Ok(())
@@ -121,17 +127,40 @@ fn new_conversation(engine: &Engine) -> PiConversation {
     conversation
 }
 
+/// What comes of an operation.
+type Performed = Result<Outcome<PiGiven>, Error>;
+
 /// A workspace and the session that is open in it.
 pub(crate) struct Server {
-    engine: Engine,
+    engine: Arc<Engine>,
     caller: Caller,
     conversation: PiConversation,
+    /// The session's own id.
+    session: Option<String>,
+    /// Whether the user named the workspace.
+    is_named: bool,
+    /// While the files are watched.
+    watch: Option<Stopper>,
 }
 
 impl Server {
     pub(crate) fn new(engine: Engine) -> Self {
         let caller = Caller { user: engine.settings().user.clone(), ..Caller::of("pi") };
-        Self { conversation: new_conversation(&engine), caller, engine }
+        let conversation = new_conversation(&engine);
+        Self { conversation, caller, engine: Arc::new(engine), session: None, is_named: false, watch: None }
+    }
+
+    /// Whether someone says that this folder is the workspace: the user, a work tree or a store of ours. Any other folder may be
+    /// the one that pi happens to run in, and is not walked unasked.
+    fn is_meant(&self) -> bool {
+        self.is_named || self.engine.is_marked()
+    }
+
+    /// Watches the files from here on, if that is wanted, once the first answer is given, so that it does not wait for that.
+    fn watch(&mut self) {
+        if self.watch.is_none() && self.is_meant() {
+            self.watch = in_background(&self.engine);
+        }
     }
 
     /// The answer to one line; none to a cancellation, which was noted when it arrived.
@@ -160,6 +189,9 @@ impl Server {
             Op::Read => self.read(request, cancelled),
             Op::Refresh => self.refresh(request),
             Op::Status => self.status(request),
+            Op::Moment => self.moment(request, cancelled),
+            Op::Rewind => self.rewind(request, cancelled),
+            Op::Changes => self.changes(request, cancelled),
         };
         match body {
             Ok(body) => Reply { id: Some(request.id), ok: true, body },
@@ -168,15 +200,21 @@ impl Server {
     }
 
     /// Performs an operation at the leaf of a request.
-    fn ask(
+    fn ask(&mut self, request: &Request<'_>, operation: Operation, cancelled: &dyn Fn() -> bool) -> Performed {
+        let caller = self.caller.clone();
+        self.ask_as(request, &caller, operation, cancelled)
+    }
+
+    fn ask_as(
         &mut self,
         request: &Request<'_>,
+        caller: &Caller,
         operation: Operation,
         cancelled: &dyn Fn() -> bool,
-    ) -> Result<Outcome<PiGiven>, Error> {
+    ) -> Performed {
         let control = Control { cancelled, ..Control::WAIT };
         let conversation = &mut self.conversation.call(request.leaf.as_deref());
-        self.engine.perform(Call { caller: &self.caller, conversation, operation, control })
+        self.engine.perform(Call { caller, conversation, operation, control })
     }
 
     /// Adds the new part of the session.
@@ -184,6 +222,7 @@ impl Server {
         if let Some(header) = request.header {
             self.conversation = new_conversation(&self.engine);
             self.conversation.push(header.get().as_bytes());
+            self.session = wire::session_id(header);
         }
         for entry in &request.entries {
             self.conversation.push(entry.get().as_bytes());
@@ -215,7 +254,7 @@ impl Server {
 
     fn status(&mut self, request: &Request<'_>) -> Result<Body, Error> {
         let status: Status = self.ask(request, Operation::Status, &|| false)?.try_into()?;
-        Ok(Body::Status { text: status::text(&status.conversation.unwrap_or_default()) })
+        Ok(Body::Said { text: status::text(&status.conversation.unwrap_or_default()) })
     }
 
     fn refresh(&mut self, request: &Request<'_>) -> Result<Body, Error> {

@@ -287,7 +287,7 @@ pub(crate) fn checkpoint_said(id: VersionId, name: Option<&str>) -> ToolOutput {
     output(String::new(), format!("checkpoint {id}{called}"), contract, "text")
 }
 
-fn undone(file: &RewoundFile) -> String {
+pub(crate) fn undone(file: &RewoundFile) -> String {
     let path = label(&file.path);
     match file.what {
         Undo::Restored => format!("{path}: restored"),

@@ -195,7 +195,7 @@ fn lines_that_are_no_requests_are_answered_and_the_next_one_is_served() {
     let codes: Vec<&Value> = answers.iter().map(|answer| &answer["code"]).collect();
     let bad = json!("BAD_REQUEST");
     assert_eq!(codes, [&bad, &bad, &bad, &bad, &Value::Null], "{answers:?}");
-    assert_eq!((&answers[4]["id"], &answers[4]["protocol"]), (&json!(4), &json!(1)));
+    assert_eq!((&answers[4]["id"], &answers[4]["protocol"]), (&json!(4), &json!(2)));
 }
 
 #[test]
@@ -227,4 +227,69 @@ fn a_text_that_cannot_be_stored_is_told_with_the_next_answer() {
     assert_eq!(again["text"], "[readcache: unchanged, 2 lines]");
     let notice = again["notices"][0].as_str().unwrap();
     assert!(notice.starts_with("an earlier text was not stored") && notice.contains(".pi"), "{notice}");
+}
+
+/// What comes back for these requests of one process.
+fn asked(workspace: &Workspace, requests: &[Value]) -> Vec<Value> {
+    let number = |(id, request): (usize, &Value)| {
+        let mut request = request.clone();
+        request["id"] = json!(id);
+        if id == 0 {
+            request["header"] = json!({"type": "session", "version": 3, "id": "s", "cwd": workspace.path("")});
+        }
+        format!("{request}\n")
+    };
+    let lines: String = requests.iter().enumerate().map(number).collect();
+    workspace.feed("pi", lines).text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn the_files_of_a_moment_are_restored_when_the_person_agreed() {
+    let workspace = Workspace::with(&[("a.txt", "one\n")]);
+    workspace.run("checkpoint").text();
+    let moment = asked(&workspace, &[json!({"op": "moment"})])[0]["moment"].clone();
+    assert_eq!(
+        asked(&workspace, &[json!({"op": "moment"})])[0]["moment"],
+        moment,
+        "nothing changed, so nothing is recorded"
+    );
+    workspace.put("a.txt", "two\n");
+    workspace.put("new.txt", "new\n");
+    let later = asked(&workspace, &[json!({"op": "moment"})])[0]["moment"].clone();
+    assert_ne!(later, moment);
+
+    let rewind = |more: Value| {
+        let mut request = json!({"op": "rewind", "moment": moment});
+        request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        asked(&workspace, &[request]).remove(0)
+    };
+    let plan = rewind(json!({"dryRun": true}));
+    assert_eq!((&plan["changes"], &plan["stays"]), (&json!(2), &json!(0)), "{plan}");
+    assert_eq!(plan["files"], json!(["a.txt: restored", "new.txt: removed"]));
+    assert_eq!(workspace.get("a.txt"), "two\n");
+    let asks = rewind(json!({}));
+    assert_eq!(asks["ok"], false, "deleting asks a person: {asks}");
+    assert_eq!((workspace.get("a.txt"), workspace.get("new.txt")), ("two\n".to_owned(), "new\n".to_owned()));
+    let done = rewind(json!({"agreed": true}));
+    assert_eq!(done["changes"], 2, "{done}");
+    assert_eq!(workspace.get("a.txt"), "one\n");
+    assert!(!workspace.names().contains(&"new.txt".to_owned()));
+
+    workspace.put("a.txt", "three\n");
+    let now = asked(&workspace, &[json!({"op": "changes", "moment": later}), json!({"op": "changes"})]);
+    let since = now[0]["text"].as_str().unwrap();
+    assert!(since.contains("+three") && !since.contains("rewind"), "its own rewind is not another's: {since}");
+    let other = asked(&workspace, &[json!({"op": "rewind", "moment": "v2@0000000000000000", "dryRun": true})]);
+    assert_eq!(other[0]["code"], "NOT_FOUND");
+}
+
+#[test]
+fn no_moment_is_noted_where_no_history_is_kept() {
+    let workspace = Workspace::with(&[("a.txt", "one\n")]);
+    let answer = asked(&workspace, &[json!({"op": "moment"})]).remove(0);
+    assert_eq!((&answer["ok"], answer.get("moment")), (&json!(true), None), "a folder that nobody means");
+    assert!(!workspace.names().contains(&".readproof".to_owned()));
+    workspace.put("readproof.toml", "history = \"off\"\n");
+    workspace.run("checkpoint").text();
+    assert_eq!(asked(&workspace, &[json!({"op": "moment"})])[0].get("moment"), None);
 }

@@ -107,6 +107,20 @@ export class Pi {
 		return this.events.slice(from);
 	}
 
+	/** The next question to the person, answered with yes or no. */
+	async agree(confirmed) {
+		const asked = this.next((event) => event.type === "extension_ui_request" && event.method === "confirm", "question");
+		return asked.then((question) => {
+			this.child.stdin.write(`${JSON.stringify({ type: "extension_ui_response", id: question.id, confirmed })}\n`);
+			return question;
+		});
+	}
+
+	/** The next thing that the person is shown. */
+	told() {
+		return this.next((event) => event.type === "extension_ui_request" && event.method === "notify", "notice");
+	}
+
 	/** What was shown to the person by `notify`, from event `from` on. */
 	notices(from = 0) {
 		return this.events.slice(from).filter((event) => event.type === "extension_ui_request" && event.method === "notify");

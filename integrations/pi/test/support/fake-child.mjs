@@ -43,7 +43,7 @@ function answer(request) {
       say(
         kind === "garbage"
           ? "hello there"
-          : { id, ok: true, protocol: kind === "other" ? 2 : 1, version: "0.0.0", workspace: "/w" },
+          : { id, ok: true, protocol: kind === "other" ? 1 : 2, version: "0.0.0", workspace: "/w" },
       );
   } else if (op === "cancel" || path === "hang") {
     // No answer.
@@ -64,5 +64,11 @@ function answer(request) {
       scopeKey: request.offset ? "r:3:5" : "full",
       text: `${path} is plain next`,
     });
+  else if (op === "moment") say({ id, ok: true, ...(process.env.FAKE_MOMENT && { moment: process.env.FAKE_MOMENT }) });
+  else if (op === "rewind") {
+    const changes = Number(process.env.FAKE_CHANGES ?? 2);
+    const files = ["a.txt: restored", "b.txt: removed"].slice(0, changes);
+    say({ id, ok: true, changes, stays: 0, files, text: request.dryRun ? "would change" : "2 files as at v7" });
+  } else if (op === "changes") say({ id, ok: true, text: `changes since ${request.moment ?? "the beginning"}` });
   else say({ id, ok: true, text: "[readcache-status]\nfine" });
 }

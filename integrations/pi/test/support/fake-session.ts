@@ -1,9 +1,9 @@
 // A session tree with pi's shape, and a count of the looks taken at it.
 
 import type { SessionEntry } from "@earendil-works/pi-coding-agent";
-import type { Session } from "../../src/branch.ts";
+import type { Tree } from "../../src/moments.ts";
 
-export class FakeSession implements Session {
+export class FakeSession implements Tree {
   id = "s1";
   leaf: string | null = null;
   looks = 0;
@@ -18,6 +18,8 @@ export class FakeSession implements Session {
     return this.#entries.get(id);
   };
 
+  getEntries = () => [...this.#entries.values()];
+
   append(entry: object): string {
     const id = `e${this.#entries.size + 1}`;
     this.#entries.set(id, { timestamp: "", ...entry, id, parentId: this.leaf } as unknown as SessionEntry);
@@ -27,6 +29,10 @@ export class FakeSession implements Session {
 
   user(text = "hello"): string {
     return this.append({ type: "message", message: { role: "user", content: text } });
+  }
+
+  moment(moment: string): string {
+    return this.append({ type: "custom", customType: "pi-readcache", data: { v: 1, kind: "moment", moment } });
   }
 
   call(id: string, name: string, args: object = {}): string {

@@ -14,6 +14,9 @@ pub(super) enum Op {
     Read,
     Refresh,
     Status,
+    Moment,
+    Rewind,
+    Changes,
     Cancel,
 }
 
@@ -39,6 +42,21 @@ pub(super) struct Request<'a> {
     pub(super) limit: Option<u64>,
     #[serde(default)]
     pub(super) fresh: bool,
+    #[serde(borrow, default)]
+    pub(super) moment: Option<Cow<'a, str>>,
+    #[serde(rename = "dryRun", default)]
+    pub(super) dry_run: bool,
+    #[serde(default)]
+    pub(super) agreed: bool,
+}
+
+/// The id in the header of a session.
+pub(super) fn session_id(header: &RawValue) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Header {
+        id: String,
+    }
+    serde_json::from_str(header.get()).ok().map(|header: Header| header.id)
 }
 
 /// The id of the request that a line cancels.
@@ -82,7 +100,17 @@ pub(crate) enum Body {
         scope_key: String,
         text: String,
     },
-    Status {
+    Said {
+        text: String,
+    },
+    Moment {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        moment: Option<String>,
+    },
+    Rewound {
+        changes: usize,
+        stays: usize,
+        files: Vec<String>,
         text: String,
     },
     Failed {
@@ -139,11 +167,13 @@ struct Readcache {
     lines: Option<[u32; 2]>,
     end: bool,
     plain_bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    moment: Option<String>,
 }
 
 impl From<PiMeta> for Readcache {
     fn from(meta: PiMeta) -> Self {
-        let PiMeta { v1, block, block_bytes, total, lines, end, plain_bytes } = meta;
+        let PiMeta { v1, block, block_bytes, total, lines, end, plain_bytes, moment } = meta;
         Self {
             v: VERSION,
             path_key: v1.path_key,
@@ -161,6 +191,7 @@ impl From<PiMeta> for Readcache {
             lines: lines.map(|lines| [lines.first(), lines.last()]),
             end,
             plain_bytes,
+            moment: moment.map(|moment| moment.to_string()),
         }
     }
 }
