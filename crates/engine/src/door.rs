@@ -2,6 +2,7 @@
 //! record after it. A new concern is one file that implements [`Concern`]; no wire and no operation changes.
 
 mod approval;
+mod calls;
 mod canonical;
 mod elsewhere;
 mod error;
@@ -13,6 +14,9 @@ pub(crate) mod settings;
 
 pub(crate) use approval::Ask;
 pub use approval::{Approval, ApprovalRequest};
+pub use calls::CallLog;
+pub(crate) use calls::CallLogs;
+pub(crate) use canonical::{canonical_of, of_error as canonical_of_error, of_rewound_files};
 pub use error::Error;
 pub use explain::{PolicyChecked, PolicyListed, RuledAct};
 pub use outcome::{
@@ -124,6 +128,7 @@ impl Engine {
         let shared = Shared {
             notices: settings.notices.iter().cloned().map(Notice::Setting).collect::<Vec<_>>().into(),
             bearings,
+            calls: CallLogs::new(&stores),
             settings,
             sensitive,
             policy,
@@ -218,6 +223,11 @@ impl Engine {
             }
             Ok(session.deliver(*entry)?)
         })?
+    }
+
+    /// Waits until every call so far is in its log: before a process ends that logs calls later.
+    pub fn finish_logs(&self) {
+        self.shared.calls.finish();
     }
 
     /// What is to be said and no answer has said yet.

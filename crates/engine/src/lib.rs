@@ -13,8 +13,8 @@ mod upkeep;
 pub use conversation::*;
 pub use door::settings::{Arguments, Handles, Keeping, Settings, Walling};
 pub use door::{
-    Answer, Approval, ApprovalRequest, Call, CallRecord, CompareNotice, Concern, Control, Error, LogAfter, NoIndex,
-    Notice, Outcome, PolicyChecked, PolicyListed, Progress, Reading, Receipt, Refreshed, RuledAct, ShownLines,
+    Answer, Approval, ApprovalRequest, Call, CallLog, CallRecord, CompareNotice, Concern, Control, Error, LogAfter,
+    NoIndex, Notice, Outcome, PolicyChecked, PolicyListed, Progress, Reading, Receipt, Refreshed, RuledAct, ShownLines,
     ShownText, StoodOn, Written, WrittenFile,
 };
 pub use edit::{ConflictTexts, Merged, Sides, three_way};
@@ -34,6 +34,7 @@ pub use readproof_hosts::{
     approvals::{
         ApprovalId, Approvals, Decided, MOST_WAITING, Request as ApprovalRecord, State as ApprovalState, Undecided,
     },
+    calls::{decoded as decoded_operation, encoded as encoded_operation},
     codex::Rollouts,
     session::{EntryId, EntryKind},
     versions::{By, Change as VersionChange, ChangedFile, Gap, OpenedConflict, VersionId, Versions},
@@ -44,11 +45,12 @@ pub use readproof_index::{
 };
 pub use upkeep::{
     About, Check, Collected, Collection, ErasedText, Finding, Forgotten, GcPlan, Health, HostSession, HostTexts,
-    LISTED, LostVersion, NotAllowed, OutsideChange, Replayed, RetainedBy, Says, Status, Unread, Unverifiable, Wrong,
+    LISTED, LostVersion, NotAllowed, OutsideChange, Replayed, ReplayedLog, RetainedBy, Says, Status, Unread,
+    Unverifiable, Wrong,
 };
 
 use conversation::Open;
-use door::{Notes, Running, refusal};
+use door::{CallLogs, Notes, Running, refusal};
 pub(crate) use find::walk_rules;
 use find::{Symbols, Words};
 use read::Recent;
@@ -107,6 +109,7 @@ struct Shared {
     versions: Mutex<Option<Versions>>,
     registry: Mutex<Option<Registry>>,
     approvals: Mutex<Option<Approvals>>,
+    calls: CallLogs,
     /// Up to which record of the version log each conversation was told what others changed.
     told: Mutex<BTreeMap<SessionName, VersionId>>,
     /// Calls that wrote, of callers who name no conversation.

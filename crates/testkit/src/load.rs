@@ -236,7 +236,7 @@ pub fn check(root: &Path, told: &BTreeMap<SessionName, Vec<Ack>>) -> Result<InOr
     let engine = open(root)?;
     for session in engine.ask::<Vec<Replayed>>(None, Operation::Replay)? {
         if let Some(wrong) = session.wrong.first() {
-            return Err(format!("{} {:?}: {}", session.session, wrong.entry, words::wrong(&wrong.what)).into());
+            return Err(format!("{:?} {:?}: {}", session.session, wrong.entry, words::wrong(&wrong.what)).into());
         }
         found.replayed += session.verified;
         found.written += session.written;

@@ -54,6 +54,7 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], clock: fn() -> u64
     let (lines, aborted) = listen();
     let server = config.and_then(|mut config| {
         config.settings.notices = config.notices;
+        config.settings.call_log = config.settings.call_log.later();
         let engine = Engine::new(config.root, config.bearings, config.settings, Box::new(clock))?;
         Ok(Server::new(engine))
     });
@@ -77,6 +78,7 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], clock: fn() -> u64
             server.conversation.store_shown(&server.engine);
         }
     }
+    server.engine.finish_logs();
     Ok(())
 }
 

@@ -5,6 +5,7 @@
 use readproof_core::text::ContentHash;
 use readproof_hosts::{
     block::Sha,
+    calls::LoggedLines,
     versions::{OpenedConflict, VersionId},
 };
 use readproof_index::Line;
@@ -112,6 +113,15 @@ impl<G> Canonical for Outcome<G> {
         }
     }
 
+    fn found(&self) -> Vec<LoggedLines> {
+        let Self::Searched(found) = self else { return Vec::new() };
+        let of_hit = |hit: &readproof_index::Hit| {
+            let whole = hit.lines.iter().filter(|line| !line.cut && !line.lossy);
+            LoggedLines::of(&hit.path, whole.map(|line| (line.number, line.text.as_str())))
+        };
+        found.hits.iter().map(of_hit).collect()
+    }
+
     fn version(&self) -> Option<VersionId> {
         if let Self::Marked(id) = self {
             return Some(*id);
@@ -170,14 +180,25 @@ fn of_told<G>(told: &Told<G>) -> String {
 
 fn of_written(file: &WrittenFile) -> StoodOn {
     let sensitive = file.before.is_none() && file.after.is_none() && !file.removed && !file.same;
-    StoodOn { path: file.path.clone(), before: file.before, after: file.after, text: None, sensitive }
+    StoodOn { before: file.before, after: file.after, base: file.base, sensitive, ..StoodOn::unkept(&file.path) }
+}
+
+/// What a rewind makes of each file.
+pub(crate) fn of_rewound_files(to: VersionId, files: &[crate::RewoundFile]) -> String {
+    let mut out = format!("to {to}\n");
+    for file in files {
+        let _ = writeln!(out, "{} {}", file.what.as_str(), name(&file.path));
+    }
+    out
+}
+
+/// The canonical text of an outcome.
+pub(crate) fn canonical_of<G>(outcome: &Outcome<G>) -> Cow<'_, str> {
+    outcome.canonical()
 }
 
 fn of_rewound(done: &Rewound) -> String {
-    let mut out = format!("to {}\n", done.to);
-    for file in &done.files {
-        let _ = writeln!(out, "{} {}", file.what.as_str(), name(&file.path));
-    }
+    let out = of_rewound_files(done.to, &done.files);
     out + done.written.as_ref().map_or("", |written| &written.text)
 }
 
@@ -326,8 +347,9 @@ fn of_session(view: &SessionView) -> String {
 }
 
 fn of_replayed(report: &Replayed) -> String {
-    let Replayed { session, verified, written, unverifiable, wrong, .. } = report;
-    format!("{} {verified} {written} {} {}\n", session.as_str(), unverifiable.len(), wrong.len())
+    let Replayed { session, verified, written, calls, unverifiable, wrong, .. } = report;
+    let session = session.as_ref().map_or("-", |name| name.as_str());
+    format!("{session} {verified} {written} {calls} {} {}\n", unverifiable.len(), wrong.len())
 }
 
 fn of_check(check: &Check) -> String {

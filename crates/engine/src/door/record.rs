@@ -9,15 +9,15 @@ use readproof_core::{
     text::{ContentHash, Text},
 };
 use readproof_disk::SessionName;
-use readproof_hosts::{approvals::ApprovalId, versions::VersionId};
+use readproof_hosts::{approvals::ApprovalId, calls::LoggedLines, session::Answered, versions::VersionId};
 use std::{
     borrow::Cow,
     sync::{Arc, Mutex, OnceLock},
     time::{Duration, Instant},
 };
 
-use super::{Error, Outcome, canonical};
-use crate::{Engine, conversation::locked};
+use super::{CallLog, Error, Outcome, canonical};
+use crate::{Conversation, Engine, conversation::locked, read::PendingAnswer};
 
 /// What a call returned.
 const OK: &str = "OK";
@@ -33,6 +33,8 @@ pub struct StoodOn {
     pub after: Option<ContentHash>,
     /// The text that was found, if it is at hand: for who wants to store it.
     pub text: Option<Text>,
+    /// The text that an edit was made for, where others had changed the file since.
+    pub base: Option<ContentHash>,
     /// Whether it counts as holding secrets. Then no hash and no text is given, and of the answer neither may be kept.
     pub sensitive: bool,
 }
@@ -41,22 +43,22 @@ impl StoodOn {
     /// A text that was looked at.
     pub(crate) fn text(path: &str, text: &Text) -> Self {
         let hash = Some(text.hash());
-        Self { path: path.to_owned(), before: hash, after: hash, text: Some(text.clone()), sensitive: false }
+        Self { before: hash, after: hash, text: Some(text.clone()), ..Self::unkept(path) }
     }
 
     /// A text of which only the hash is at hand.
     pub(crate) fn hash(path: &str, hash: ContentHash) -> Self {
-        Self { path: path.to_owned(), before: Some(hash), after: Some(hash), text: None, sensitive: false }
+        Self { before: Some(hash), after: Some(hash), ..Self::unkept(path) }
     }
 
     /// A file whose bytes are not at hand as text: decoded, or only looked at in part.
     pub(crate) fn unkept(path: &str) -> Self {
-        Self { path: path.to_owned(), before: None, after: None, text: None, sensitive: false }
+        Self { path: path.to_owned(), before: None, after: None, text: None, base: None, sensitive: false }
     }
 
     /// A file of which nothing may be kept.
     pub(crate) fn sensitive(path: &str) -> Self {
-        Self { path: path.to_owned(), before: None, after: None, text: None, sensitive: true }
+        Self { sensitive: true, ..Self::unkept(path) }
     }
 }
 
@@ -66,6 +68,8 @@ pub(crate) struct Notes {
     /// The approval that the call used.
     pub(crate) approval: OnceLock<ApprovalId>,
     stood_on: Mutex<Vec<StoodOn>>,
+    read: Mutex<Option<Answered>>,
+    inputs: Mutex<Vec<(&'static str, String)>>,
 }
 
 /// A call that runs, if anyone wants its record.
@@ -81,7 +85,7 @@ pub struct CallRecord<'a> {
     pub caller: &'a Caller,
     /// The conversation it was asked in, by the name of its log, or as the caller names it.
     pub conversation: Option<&'a str>,
-    /// What was asked, normalised. [`Operation::fields`] is its one encoding.
+    /// What was asked, normalised. [`Operation::encoded`] is its one encoding; [`Operation::fields`] the same without texts.
     pub operation: &'a Operation,
     /// When it began by the engine's clock, in milliseconds since 1970.
     pub at: u64,
@@ -91,6 +95,10 @@ pub struct CallRecord<'a> {
     pub approval: Option<ApprovalId>,
     /// The files that it stood on, in the order in which they were met, each once.
     pub stood_on: Vec<StoodOn>,
+    /// Of a read: what was decided, and under which limits. None where a host's own rules of cutting apply.
+    pub read: Option<Answered>,
+    /// Whatever else the answer depends on, by name.
+    pub inputs: Vec<(&'static str, String)>,
     ended: Result<&'a dyn Canonical, &'a Error>,
 }
 
@@ -99,6 +107,8 @@ pub(crate) trait Canonical {
     fn canonical(&self) -> Cow<'_, str>;
     fn stood_on(&self) -> Vec<StoodOn>;
     fn version(&self) -> Option<VersionId>;
+    /// The lines that a search of many files shows.
+    fn found(&self) -> Vec<LoggedLines>;
 }
 
 impl CallRecord<'_> {
@@ -152,7 +162,7 @@ impl CallRecord<'_> {
 impl Engine {
     /// Begins the record of a call; `None` if nobody wants one.
     pub(crate) fn begun(&self) -> Option<Running> {
-        if self.concerns.is_empty() {
+        if self.concerns.is_empty() && self.shared.settings.call_log == CallLog::Off {
             return None;
         }
         Some(Running { notes: Arc::default(), at: self.now(), begun: Instant::now() })
@@ -165,7 +175,29 @@ impl Engine {
         }
     }
 
-    /// Gives the record of a call to every concern: query log, audit and others.
+    /// Notes what was decided about a read.
+    pub(crate) fn notes_read<C: Conversation>(&self, conversation: &C, pending: &PendingAnswer<'_>) {
+        let is_ours = pending.snapshot.view.is_none() && !conversation.hands_on();
+        let Some(notes) = self.notes.as_ref().filter(|_| is_ours) else { return };
+        let asked = (pending.target.offset, pending.target.limit);
+        let rules = (self.shared.settings.answers, pending.limits);
+        let answered = Answered::new(pending.target.file.key(), pending.shown, asked, rules, self.now());
+        *locked(&notes.read) = Some(answered);
+    }
+
+    /// Notes something that the answer depends on beside texts.
+    pub(crate) fn notes_input(&self, name: &'static str, value: impl FnOnce() -> String) {
+        if let Some(notes) = &self.notes {
+            locked(&notes.inputs).push((name, value()));
+        }
+    }
+
+    /// Whether anyone wants the record of this call.
+    pub(crate) fn is_recorded(&self) -> bool {
+        self.notes.is_some()
+    }
+
+    /// Gives the record of a call to the query log and to every concern.
     pub(crate) fn note<G>(
         &self,
         running: Option<Running>,
@@ -184,8 +216,11 @@ impl Engine {
             took: begun.elapsed(),
             approval: notes.approval.get().copied(),
             stood_on: once_each(stood_on),
+            read: locked(&notes.read).take(),
+            inputs: std::mem::take(&mut *locked(&notes.inputs)),
             ended: outcome.as_ref().map(|outcome| outcome as &dyn Canonical),
         };
+        self.log_call(conversation, &record, outcome.as_ref().ok().map(|outcome| outcome as &dyn Canonical));
         for concern in self.concerns.iter() {
             concern.after(&record);
         }
@@ -201,7 +236,7 @@ fn once_each(all: Vec<StoodOn>) -> Vec<StoodOn> {
             Some(known) => {
                 known.sensitive |= file.sensitive;
                 known.text = known.text.take().or(file.text);
-                known.after = file.after;
+                (known.after, known.base) = (file.after, file.base.or(known.base));
             }
             None => each.push(file),
         }

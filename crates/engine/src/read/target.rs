@@ -9,7 +9,7 @@ use readproof_core::{
     scope::{Scope, ScopeError},
     text::Text,
 };
-use readproof_disk::{FileRef, LocateError, Opened, SessionName, Snapshot, SnapshotError};
+use readproof_disk::{FileRef, LocateError, Opened, SessionName, Snapshot, SnapshotError, SnapshotRules};
 use readproof_index::nearest;
 
 use std::{collections::BTreeMap, path::Path};
@@ -32,6 +32,9 @@ pub struct ResolvedTarget {
     /// The name asked for, if this is another file that ends in it.
     pub instead_of: Option<String>,
 }
+
+/// The largest file that is read whole because a record wants its text, where the answer needs only a part.
+const GROUND_BYTES: u64 = 4 << 20;
 
 /// The most names that are suggested.
 const SUGGESTED: usize = 4;
@@ -184,6 +187,33 @@ impl Engine {
                 let read = read?;
                 self.stands_on(|| self.ground(&target.file, &read));
                 Ok(read)
+            }
+        }
+    }
+
+    /// The text of a file that is otherwise looked at in part, where the record of the call needs all of it: then this is the one read
+    /// of the file. `None` if no record is wanted, or there is no text to keep.
+    pub(crate) fn ground_text(&self, target: &mut ResolvedTarget) -> Option<Text> {
+        if !self.is_recorded() {
+            return None;
+        }
+        let path = target.file.key().to_string();
+        let rules =
+            SnapshotRules { max_bytes: GROUND_BYTES.min(self.shared.settings.file_bytes), ..self.snapshot_rules() };
+        if self.shared.sensitive.is_sensitive(&self.root, &target.file) {
+            self.stands_on(|| StoodOn::sensitive(&path));
+            return None;
+        }
+        match self.root.snapshot(&target.file, &rules) {
+            Ok(read) => {
+                let ground = self.ground(&target.file, &read);
+                let is_kept = ground.text.is_some();
+                self.stands_on(|| ground);
+                is_kept.then_some(read.text)
+            }
+            Err(_) => {
+                self.stands_on(|| StoodOn::unkept(&path));
+                None
             }
         }
     }
