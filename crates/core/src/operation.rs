@@ -144,6 +144,8 @@ pub struct Read {
     pub decoding: Decoding,
     /// Lines that are found by looking at the text, instead of `offset` and `limit`.
     pub pick: Pick,
+    /// The first hex digits of the text that is meant, where earlier lines of it are at hand: of any other text none are shown.
+    pub snapshot: Option<String>,
     /// How much one answer shows, if not what the settings say.
     pub most: Option<AnswerLimit>,
     /// Whether knowledge may shorten the answer.

@@ -51,7 +51,7 @@ impl Engine {
         }
         let limits = conversation.limits(self, read);
         // core: which lines are meant, and which of them one plain answer would show
-        target.pick(&snapshot.text, &read.pick, &limits)?;
+        target.pick(&snapshot.text, read, &limits)?;
         let (now, path, key) = (&snapshot.text, target.file.key(), conversation.key(&target.file));
         let ask = conversation.ask(now, read, &target, &limits).map_err(|source| target.bad_range(source))?;
         // hosts: whether anything may be relied on

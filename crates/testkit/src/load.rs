@@ -6,6 +6,7 @@ pub mod clock;
 pub(crate) mod heard;
 pub mod judged;
 pub mod processes;
+pub mod queries;
 pub mod scarce;
 pub mod shell;
 pub mod windows;

@@ -127,6 +127,7 @@ impl Fields {
             .maybe("or_suffix", (read.names == Names::OrSuffix).then_some(true))
             .maybe("decoded", (read.decoding == Decoding::View).then_some(true))
             .pick(&read.pick)
+            .maybe("snapshot", read.snapshot.as_ref())
             .most(read.most)
             .answered(read.freshness, read.audience)
     }

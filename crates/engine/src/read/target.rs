@@ -6,6 +6,7 @@ use readproof_core::{
     operation::{Decoding, Extent, Names, Operation, Read},
     path::{Bearings, candidates, going_back, meant, split_range},
     pick::{Pick, Picked, around, last, span},
+    render::trailer::OF_DIGITS,
     scope::{Scope, ScopeError},
     text::Text,
 };
@@ -73,8 +74,12 @@ fn unquoted(path: &str) -> Option<String> {
 
 impl ResolvedTarget {
     /// Resolves lines that can only be found in the text.
-    pub(crate) fn pick(&mut self, now: &Text, pick: &Pick, limits: &Limits) -> Result<(), Error> {
-        let picked = match pick {
+    pub(crate) fn pick(&mut self, now: &Text, read: &Read, limits: &Limits) -> Result<(), Error> {
+        if let Some(expected) = read.snapshot.as_ref().filter(|of| !is_of(now, of)) {
+            let (path, expected) = (self.file.key().to_string(), expected.clone());
+            return Err(Error::OtherText { path, expected, total: now.total() });
+        }
+        let picked = match &read.pick {
             Pick::Given => return Ok(()),
             Pick::Last(lines) => last(now, *lines, limits).map(|found| Picked {
                 lines: found,
@@ -104,6 +109,11 @@ impl ResolvedTarget {
     pub(crate) fn bad_range(&self, source: ScopeError) -> Error {
         Error::Range { path: self.file.key().to_string(), source }
     }
+}
+
+/// Whether these are the first hex digits of a text's hash, and enough of them.
+fn is_of(now: &Text, digits: &str) -> bool {
+    digits.len() >= OF_DIGITS && now.hash().to_hex().starts_with(digits.as_bytes())
 }
 
 impl Engine {
