@@ -206,17 +206,22 @@ impl Engine {
         let shown = found.hits.iter().map(|hit| Glimpse::found(&hit.path, &hit.lines));
         found.notices = self.saw(log, call, shown);
         if self.is_recorded() {
-            self.notes_hits(&found.hits);
+            self.notes_hits(&found.hits, log.is_some());
         }
         Ok(found)
     }
 
-    /// Notes the files that matched, each with a text in which the lines stand that are shown of it.
-    fn notes_hits(&self, hits: &[Hit]) {
-        for hit in hits.iter().take(MOST_NOTED) {
+    /// Notes the files that matched, each with a text in which the lines stand that are shown of it. Outside of a conversation no
+    /// text is kept, so nobody needs to know which it was.
+    fn notes_hits(&self, hits: &[Hit], is_kept: bool) {
+        for (at, hit) in hits.iter().enumerate() {
             let Ok(file) = self.root.locate(&[self.root.absolute(&hit.path)]) else { continue };
-            let read = self.root.snapshot(&file, &self.snapshot_rules());
-            let Ok(read) = read else {
+            if self.shared.sensitive.is_sensitive(&self.root, &file) {
+                self.stands_on(|| StoodOn::sensitive(&hit.path));
+                continue;
+            }
+            let read = (is_kept && at < MOST_NOTED).then(|| self.root.snapshot(&file, &self.snapshot_rules()));
+            let Some(Ok(read)) = read else {
                 self.stands_on(|| StoodOn::unkept(&hit.path));
                 continue;
             };

@@ -6,6 +6,7 @@ mod held;
 mod ladder;
 mod log;
 mod meta;
+mod operation;
 mod patch;
 mod paths;
 mod pi_lines;
@@ -44,7 +45,7 @@ pub struct Target {
 }
 
 /// Every target.
-pub const TARGETS: [Target; 8] = [
+pub const TARGETS: [Target; 9] = [
     paths::TARGET,
     scope::TARGET,
     meta::TARGET,
@@ -53,6 +54,7 @@ pub const TARGETS: [Target; 8] = [
     diff::TARGET,
     patch::TARGET,
     ladder::TARGET,
+    operation::TARGET,
 ];
 
 /// The target of this name.

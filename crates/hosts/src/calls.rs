@@ -116,21 +116,25 @@ pub struct LoggedFile {
 pub struct LoggedLines {
     pub path: String,
     pub numbers: Vec<u64>,
+    /// Those of them that match; the others stand around these.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub matching: Vec<u64>,
     /// Of their texts, each followed by a line feed.
     pub sha: Sha,
 }
 
 impl LoggedLines {
-    /// Of lines as they were shown, without their ends.
+    /// Of lines as they were shown, without their ends, and whether each matches.
     #[must_use]
-    pub fn of<'l>(path: &str, lines: impl Iterator<Item = (u64, &'l str)>) -> Self {
-        let (mut numbers, mut text) = (Vec::new(), String::new());
-        for (number, line) in lines {
+    pub fn of<'l>(path: &str, lines: impl Iterator<Item = (u64, &'l str, bool)>) -> Self {
+        let (mut numbers, mut matching, mut text) = (Vec::new(), Vec::new(), String::new());
+        for (number, line, matches) in lines {
             numbers.push(number);
+            matching.extend(matches.then_some(number));
             text.push_str(line);
             text.push('\n');
         }
-        Self { path: path.to_owned(), numbers, sha: Sha(ContentHash::of(text.as_bytes())) }
+        Self { path: path.to_owned(), numbers, matching, sha: Sha(ContentHash::of(text.as_bytes())) }
     }
 }
 

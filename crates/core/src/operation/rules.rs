@@ -1,5 +1,5 @@
 //! The rules that an answer was made by, each with an id that is written into every record. A rule that would give other bytes
-//! for the same text and question gets another id; the vectors of `tests/rules.rs` and of the rooms that own a rule fail otherwise.
+//! for the same text and question gets another id; the vectors of `testkit/tests/queries.rs` fail otherwise.
 
 /// The id of a rule.
 pub type RuleId = &'static str;

@@ -2,7 +2,10 @@
 //! lines to a thread, so that no read waits; a change waits until its line is on the disk. Text of a sensitive file never gets here,
 //! and a log that cannot be written costs the line, never the answer.
 
-use readproof_core::text::{ContentHash, Text};
+use readproof_core::{
+    operation::Operation,
+    text::{ContentHash, Text},
+};
 use readproof_disk::{SessionName, Store, Stores};
 use readproof_hosts::{
     block::{Block, Sha},
@@ -176,13 +179,16 @@ impl Engine {
         outcome: Option<&dyn Canonical>,
     ) {
         let how = self.shared.settings.call_log;
-        if how == CallLog::Off {
+        // A replay would otherwise find itself in the log that it is about.
+        if how == CallLog::Off || *record.operation == Operation::Replay {
             return;
         }
         let Ok(Some(store)) = self.store(readproof_disk::Create::No) else { return };
         let secret = record.is_sensitive();
         let mut texts = Vec::new();
-        let args = if secret { calls::described(record.operation) } else { calls::encoded(record.operation) };
+        // What a change that failed brought along was meant for a file that nobody may have found.
+        let bare = secret || (record.operation.is_change() && record.error().is_some());
+        let args = if bare { calls::described(record.operation) } else { calls::encoded(record.operation) };
         let mut call = LoggedCall {
             at: record.at,
             us: u64::try_from(record.took.as_micros()).unwrap_or(u64::MAX),

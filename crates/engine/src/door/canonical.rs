@@ -117,7 +117,7 @@ impl<G> Canonical for Outcome<G> {
         let Self::Searched(found) = self else { return Vec::new() };
         let of_hit = |hit: &readproof_index::Hit| {
             let whole = hit.lines.iter().filter(|line| !line.cut && !line.lossy);
-            LoggedLines::of(&hit.path, whole.map(|line| (line.number, line.text.as_str())))
+            LoggedLines::of(&hit.path, whole.map(|line| (line.number, line.text.as_str(), line.matches)))
         };
         found.hits.iter().map(of_hit).collect()
     }

@@ -19,7 +19,7 @@ use super::{
     base::Base,
     merge::{Merged, three_way},
 };
-use crate::{Conversation, Engine, Error};
+use crate::{Conversation, Engine, Error, StoodOn};
 
 /// The most lines and characters of a diff that an answer shows. What does not fit is not held, and the answer says so.
 const SHOWN_LINES: u32 = 120;
@@ -133,6 +133,9 @@ impl Engine {
     ) -> Result<Plan, Error> {
         let (file, over) = (&wanted.file, wanted.over);
         let there = self.there(file, &wanted.intent)?;
+        if there.sensitive {
+            self.stands_on(|| StoodOn::sensitive(file.key().as_str()));
+        }
         let plan = Plan {
             file: file.clone(),
             path: file.key().to_string(),

@@ -121,6 +121,10 @@ impl Rerun<'_, '_> {
         if call.files.iter().any(|file| file.sensitive) {
             return Err(Unverifiable::Sensitive.into());
         }
+        if call.code != OK && ["write", "patch"].contains(&call.op.as_str()) {
+            // Its texts are not kept.
+            return Err(Unverifiable::Failed(call.code.clone()).into());
+        }
         let operation = self.operation()?;
         if let Again::Search(search) = operation.again()
             && call.code == OK
@@ -128,7 +132,12 @@ impl Rerun<'_, '_> {
             return self.search(search);
         }
         let recorded = call.text.ok_or(Unverifiable::NotKept)?;
-        let text = self.rerun(&operation)?;
+        let failed = call.code != OK;
+        let text = self.rerun(&operation).map_err(|miss| match miss {
+            // What was not there cannot have been kept.
+            Miss::Unverifiable(Unverifiable::NotKept) if failed => Unverifiable::Failed(call.code.clone()).into(),
+            other => other,
+        })?;
         let block = |block: Block| {
             let Sha(hash) = block.sha;
             format!("{} bytes, sha256-{hash}", block.bytes)
@@ -302,13 +311,14 @@ impl Rerun<'_, '_> {
             let file = self.call.files.iter().find(|file| file.path == hit.path);
             let Sha(hash) = file.and_then(|file| file.before).ok_or(Unverifiable::NotKept)?;
             let text = self.load(hash)?;
-            let lines: Option<Vec<(u64, &str)>> = hit.numbers.iter().map(|number| line(&text, *number)).collect();
-            let again = LoggedLines::of(&hit.path, lines.ok_or(Wrong::NotFound)?.into_iter());
+            let lines: Option<Vec<&str>> = hit.numbers.iter().map(|number| line(&text, *number)).collect();
+            let lines = lines.ok_or(Wrong::NotFound)?;
+            let bare = lines.iter().map(|line| line.strip_suffix('\n').unwrap_or(line));
+            let again = LoggedLines::of(&hit.path, hit.numbers.iter().zip(bare).map(|(at, line)| (*at, line, false)));
             same("the lines found", &hit.sha.0.to_string(), &again.sha.0.to_string())?;
-            let has_match = |finder: &Finder| {
-                hit.numbers.iter().any(|n| line(&text, *n).is_some_and(|(_, l)| finder.is_in(l.as_bytes())))
-            };
-            if finder.as_ref().is_some_and(|finder| !has_match(finder)) {
+            let is_match =
+                |finder: &Finder, at: &u64| line(&text, *at).is_some_and(|line| finder.is_in(line.as_bytes()));
+            if finder.as_ref().is_some_and(|finder| !hit.matching.iter().all(|at| is_match(finder, at))) {
                 return Err(Wrong::NotFound.into());
             }
         }
@@ -447,10 +457,10 @@ fn became(after: &Text, expected: &str) -> Result<(), Wrong> {
     same("the text after", &after.hash().to_string(), &ContentHash::of(expected.as_bytes()).to_string())
 }
 
-fn line(text: &Text, number: u64) -> Option<(u64, &str)> {
+/// A line of a text with its end.
+fn line(text: &Text, number: u64) -> Option<&str> {
     let at = u32::try_from(number).ok().filter(|at| (1..=text.total()).contains(at))?;
-    let line = text.line(at);
-    Some((number, line.strip_suffix('\n').unwrap_or(line)))
+    Some(text.line(at))
 }
 
 fn shown(number: Option<u64>) -> String {
