@@ -119,6 +119,12 @@ const COMMANDS: &[Command] = &[
         run: testkit::clock,
     },
     Command {
+        name: "replay",
+        arguments: "[--operations N] [--seed S]",
+        about: "mixed calls in one session; another process replays their log elsewhere: byte-equal, or the reason why not",
+        run: testkit::replay,
+    },
+    Command {
         name: "contended",
         arguments: "all|merges|stale|helped|writers|kills|approved|races [--cases N] [--seconds N] [--seed S]",
         about: "changes under load: merges as git's, stale edits, refusals that help, 15 writers, kills inside patches and after approvals",

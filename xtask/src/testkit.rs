@@ -40,6 +40,11 @@ pub(crate) fn clock(root: &Path, arguments: &[String]) -> Result<(), Failure> {
     load(root, "clock", arguments)
 }
 
+/// Calls that are replayed elsewhere.
+pub(crate) fn replay(root: &Path, arguments: &[String]) -> Result<(), Failure> {
+    load(root, "replay", arguments)
+}
+
 /// Changes under load.
 pub(crate) fn contended(root: &Path, arguments: &[String]) -> Result<(), Failure> {
     run(root, &["contended", "--"], "contended", arguments)

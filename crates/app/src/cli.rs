@@ -179,6 +179,9 @@ pub(crate) enum Command {
     Session(SessionCommand),
     /// Re-run every recorded answer and write from stored texts and compare it, byte for byte, with what was recorded
     Replay(ReplayArgs),
+    /// Perform encoded operations and print one JSON object for each: text, hashes, rules. For scripts, and for another machine over
+    /// SSH; only operations that look
+    Query(QueryArgs),
     /// Remove stored texts by age and total size, and compress those that only the history needs; those that a session could still
     /// need stay unless forced
     Gc(GcArgs),
@@ -662,9 +665,16 @@ pub(crate) struct ReplayArgs {
     /// The session [default: all sessions of this workspace]
     #[arg(value_name = "SESSION")]
     pub(crate) session: Option<String>,
-    /// Verify; exit code 1 if something is wrong
-    #[arg(long, required = true)]
+    /// Verify, which is what it does without this too; exit code 1 if something is wrong
+    #[arg(long)]
     pub(crate) verify: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct QueryArgs {
+    /// An operation, as in '{"op":"read","path":"src/main.rs","offset":10,"limit":20}' [default: one per line of standard input]
+    #[arg(value_name = "OPERATION")]
+    pub(crate) operations: Vec<String>,
 }
 
 #[derive(Args, Debug)]

@@ -32,7 +32,7 @@ use crate::{
     config::{Beyond, Config},
     output::{self, Failure},
     report::{self, json},
-    serve::{bridge, mcp, watch},
+    serve::{bridge, mcp, query, watch},
 };
 
 type Done = Result<(), Failure>;
@@ -79,6 +79,7 @@ pub(crate) fn run(cli: Cli) -> Done {
         Command::Status(args) => status(&open()?, args),
         Command::Session(command) => session::run(&open()?, command),
         Command::Replay(args) => upkeep::replay(&open()?, &args),
+        Command::Query(args) => query::run(open()?.engine, &args.operations),
         Command::Gc(args) => upkeep::gc(workspace, &set, &args, json),
         Command::Forget(args) => history::forget(&open()?, args),
         Command::Doctor => upkeep::doctor(workspace, &set, json),

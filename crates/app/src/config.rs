@@ -15,7 +15,7 @@ use readproof_disk::{
     is_folder, is_program, user_id, user_name,
 };
 use readproof_engine::{
-    Arguments, Error, Handles, HostTexts, Keeping, PiSources, SETTINGS_FILE as FILE, Settings, Walling, Whose,
+    Arguments, CallLog, Error, Handles, HostTexts, Keeping, PiSources, SETTINGS_FILE as FILE, Settings, Walling, Whose,
 };
 use readproof_words::{Terms, disk::locate};
 use std::{
@@ -121,7 +121,7 @@ macro_rules! number_or_0 {
 }
 
 /// Every setting, in the order `readproof config` lists them.
-pub(crate) const SETTINGS: [Setting; 33] = [
+pub(crate) const SETTINGS: [Setting; 34] = [
     Setting {
         key: "answers",
         help: "which answers may be given: \"seed\" (same scope or whole file only) or \"held\" (spans add up, the agent's writes count)",
@@ -234,6 +234,18 @@ pub(crate) const SETTINGS: [Setting; 33] = [
         u32,
         Narrow::Any
     ),
+    Setting {
+        key: "call_log",
+        help: "whether every call is logged, so that `readproof replay` can verify it later: true or false",
+        show: |s| toml::Value::Boolean(s.call_log != CallLog::Off),
+        set: |s, v| {
+            let on = v.as_bool().or_else(|| v.as_str()?.parse().ok())?;
+            s.call_log = if on { CallLog::AtOnce } else { CallLog::Off };
+            Some(())
+        },
+        expects: "true or false",
+        narrow: Narrow::Any,
+    },
     Setting {
         key: "tell",
         help: "whether an answer over MCP also tells what others changed of the files that the conversation was shown, as a diff",
@@ -474,6 +486,7 @@ impl Config {
             user: Some(user_name()),
             whose,
             policy,
+            call_log: CallLog::AtOnce,
             ..Settings::default()
         };
         Ok(Self {

@@ -3,6 +3,7 @@
 pub(crate) mod bridge;
 pub(crate) mod mcp;
 mod parting;
+pub(crate) mod query;
 pub(crate) mod watch;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -173,6 +173,8 @@ const MOVE_NAMES: &[&str] = &["path", "file_path", "file", "from", "source", "sr
 
 const HASH: Param = unlisted("expected_hash", Kind::Text).or(HASH_NAMES);
 const PATH: Param = required("path", Kind::Text, "", FILE_NAMES);
+/// The text that a continuation belongs to, as the answer before it names it.
+const OF: Param = unlisted("of", Kind::Text).or(&["snapshot"]);
 const KNOWN: Param = optional("known", Kind::Text, "handle of an answer you still see", &["handle", "if_known"]);
 const FRESH: Param = optional("fresh", Kind::Flag, "always send the text", &["bypass_cache", "force"]);
 
@@ -203,6 +205,7 @@ pub(crate) const TOOLS: &[Tool] = &[
             unlisted("max_preview_chars", Kind::Number(1)).or(&["max_chars"]),
             KNOWN,
             FRESH,
+            OF,
         ],
         example: r#"{"mode":"file","target":"FILE"}"#,
     },
@@ -310,6 +313,7 @@ pub(crate) const TOOLS: &[Tool] = &[
             required("end_line", Kind::Number(1), "", END_NAMES),
             KNOWN,
             FRESH,
+            OF,
         ],
         example: r#"{"path":"FILE","start_line":1,"end_line":20}"#,
     },
@@ -318,7 +322,7 @@ pub(crate) const TOOLS: &[Tool] = &[
         title: "First lines",
         group: Group::Bounded,
         about: "The first max_lines lines, of a file of any size.",
-        params: &[PATH, required("max_lines", Kind::Number(1), "", LINES_NAMES), KNOWN, FRESH],
+        params: &[PATH, required("max_lines", Kind::Number(1), "", LINES_NAMES), KNOWN, FRESH, OF],
         example: r#"{"path":"FILE","max_lines":20}"#,
     },
     Tool {
@@ -326,7 +330,7 @@ pub(crate) const TOOLS: &[Tool] = &[
         title: "Last lines",
         group: Group::Bounded,
         about: "The last max_lines lines, of a file of any size.",
-        params: &[PATH, required("max_lines", Kind::Number(1), "", LINES_NAMES), KNOWN, FRESH],
+        params: &[PATH, required("max_lines", Kind::Number(1), "", LINES_NAMES), KNOWN, FRESH, OF],
         example: r#"{"path":"FILE","max_lines":20}"#,
     },
     Tool {
@@ -334,7 +338,7 @@ pub(crate) const TOOLS: &[Tool] = &[
         title: "Read file",
         group: Group::Bounded,
         about: "Last resort: the whole file, as much as fits into one answer. Prefer the tools above.",
-        params: &[PATH, KNOWN, FRESH, unlisted("offset", Kind::Number(1)), unlisted("limit", Kind::Number(1))],
+        params: &[PATH, KNOWN, FRESH, OF, unlisted("offset", Kind::Number(1)), unlisted("limit", Kind::Number(1))],
         example: r#"{"path":"FILE"}"#,
     },
     Tool {
@@ -348,6 +352,7 @@ pub(crate) const TOOLS: &[Tool] = &[
             required("end", Kind::Number(1), "", &["end_line", "to", "last_line"]),
             KNOWN,
             FRESH,
+            OF,
         ],
         example: r#"{"filepath":"FILE","start":1,"end":20}"#,
     },
@@ -534,6 +539,7 @@ pub(crate) const TOOLS: &[Tool] = &[
             optional("query", Kind::Text, "", QUERY_NAMES),
             KNOWN,
             FRESH,
+            OF,
         ],
         example: r#"{"path":"FILE","start_line":1,"end_line":20}"#,
     },

@@ -1,22 +1,26 @@
 //! What can be asked, as plain data. Every wire translates a call into an [`Operation`] and its outcome back; the engine has
-//! one door that takes it. After [`Operation::normalised`] every choice is explicit, so one encoding ([`Operation::fields`])
+//! one door that takes it. After [`Operation::normalised`] every choice is explicit, so one encoding ([`Operation::encoded`])
 //! serves the query log, the audit line and the wire to another machine. No wire format, no host and no file stands here.
 
+mod again;
 pub mod approval;
 pub mod budget;
+mod decode;
+mod encode;
 mod history;
 pub mod policy;
+pub mod rules;
 
 pub use history::{
     Blame, Changes, Forget, History, LISTED_CHANGES, LISTED_FILES, Leaf, ListFiles, OutsideChanges, Rewind,
     ShowVersion, Since,
 };
 
-use alloc::{
-    borrow::{Cow, ToOwned},
-    string::{String, ToString},
-    vec::Vec,
-};
+use alloc::{borrow::Cow, string::String, vec::Vec};
+
+pub use again::Again;
+pub use decode::BadOperation;
+pub use encode::Field;
 
 use crate::{
     edit::{Piece, Places},
@@ -140,6 +144,8 @@ pub struct Read {
     pub decoding: Decoding,
     /// Lines that are found by looking at the text, instead of `offset` and `limit`.
     pub pick: Pick,
+    /// The first hex digits of the text that is meant, where earlier lines of it are at hand: of any other text none are shown.
+    pub snapshot: Option<String>,
     /// How much one answer shows, if not what the settings say.
     pub most: Option<AnswerLimit>,
     /// Whether knowledge may shorten the answer.
@@ -337,6 +343,12 @@ impl Hidden {
             Self::All => "all",
             Self::None => "none",
         }
+    }
+
+    /// Reads [`Self::as_str`]; anything else is `None`.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Tracked, Self::All, Self::None].into_iter().find(|hidden| hidden.as_str() == word)
     }
 }
 
@@ -792,167 +804,6 @@ pub enum Operation {
     Doctor,
 }
 
-/// The value of one field.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Field {
-    /// Text.
-    Text(String),
-    /// A number.
-    Number(u64),
-    /// Yes or no.
-    Flag(bool),
-}
-
-impl From<&str> for Field {
-    fn from(text: &str) -> Self {
-        Self::Text(text.to_owned())
-    }
-}
-
-impl From<&String> for Field {
-    fn from(text: &String) -> Self {
-        Self::Text(text.clone())
-    }
-}
-
-impl From<u64> for Field {
-    fn from(number: u64) -> Self {
-        Self::Number(number)
-    }
-}
-
-impl From<u32> for Field {
-    fn from(number: u32) -> Self {
-        Self::Number(number.into())
-    }
-}
-
-impl From<usize> for Field {
-    fn from(number: usize) -> Self {
-        Self::Number(u64::try_from(number).unwrap_or(u64::MAX))
-    }
-}
-
-impl From<bool> for Field {
-    fn from(flag: bool) -> Self {
-        Self::Flag(flag)
-    }
-}
-
-/// Fields in a fixed order; what is absent is left out.
-#[derive(Default)]
-struct Fields(Vec<(&'static str, Field)>);
-
-impl Fields {
-    fn with(mut self, name: &'static str, value: impl Into<Field>) -> Self {
-        self.0.push((name, value.into()));
-        self
-    }
-
-    fn maybe(self, name: &'static str, value: Option<impl Into<Field>>) -> Self {
-        match value {
-            Some(value) => self.with(name, value),
-            None => self,
-        }
-    }
-
-    fn read(self, read: &Read) -> Self {
-        self.with("path", &read.path)
-            .maybe("offset", read.offset)
-            .maybe("limit", read.limit)
-            .maybe("or_suffix", (read.names == Names::OrSuffix).then_some(true))
-            .maybe("decoded", (read.decoding == Decoding::View).then_some(true))
-            .pick(&read.pick)
-            .most(read.most)
-            .answered(read.freshness, read.audience)
-    }
-
-    fn read_symbol(self, read: &ReadSymbol) -> Self {
-        self.with("target", &read.target)
-            .maybe("path", read.path.as_ref())
-            .with("include_context", read.include_context)
-            .most(Some(read.most))
-            .answered(read.freshness, read.audience)
-    }
-
-    fn collect(self, collect: &Collect) -> Self {
-        self.maybe("older_than_ms", collect.older_than_ms)
-            .maybe("max_bytes", collect.max_bytes)
-            .with("needed_too", collect.needed == Needed::Remove)
-            .maybe("history_older_than_ms", collect.history.older_than_ms)
-            .maybe("history_max_bytes", collect.history.max_bytes)
-            .maybe("pack_after_ms", collect.history.pack_after_ms)
-            .with("dry_run", collect.dry_run)
-    }
-
-    fn checked(self, path: &str, act: Option<policy::Act>, caller: Option<&Caller>) -> Self {
-        let fields = self.with("path", path).maybe("act", act.map(policy::Act::as_str));
-        fields.maybe("as", caller.map(|caller| &*caller.surface))
-    }
-
-    fn extent(self, extent: &Extent) -> Self {
-        self.maybe("path", extent.path.as_ref())
-            .maybe("glob", extent.glob.as_ref())
-            .maybe("hidden", (extent.hidden != Hidden::Tracked).then(|| extent.hidden.as_str()))
-            .maybe("ignored", extent.ignored.then_some(true))
-    }
-
-    fn most(self, most: Option<AnswerLimit>) -> Self {
-        self.maybe("max_lines", most.map(|most| most.lines)).maybe("max_chars", most.map(|most| most.chars))
-    }
-
-    fn answered(self, freshness: Freshness, audience: Audience) -> Self {
-        self.with("fresh", freshness == Freshness::Fresh).with("for_program", audience == Audience::Program)
-    }
-
-    fn change(self, change: &Change) -> Self {
-        match change {
-            Change::Whole(content) => self.with("content_bytes", content.len()),
-            Change::Create(content) | Change::Append(content) => {
-                self.with("change", change.word()).with("content_bytes", content.len())
-            }
-            Change::Replace { old, new, places } => {
-                self.with("old_bytes", old.len()).with("new_bytes", new.len()).with("all", *places == Places::All)
-            }
-            Change::Edit(pieces) => {
-                let bytes = |of: fn(&Piece) -> &String| pieces.iter().map(|piece| of(piece).len()).sum::<usize>();
-                self.with("edits", pieces.len())
-                    .with("old_bytes", bytes(|piece| &piece.old))
-                    .with("new_bytes", bytes(|piece| &piece.new))
-            }
-            Change::Delete => self.with("change", change.word()),
-            Change::Move { to } => self.with("change", change.word()).with("to", to),
-        }
-    }
-
-    fn decided(self, decision: approval::Decision, scope: approval::Scope, how: approval::How) -> Self {
-        self.with("decision", decision.as_str()).with("scope", scope.as_str()).with("how", how.as_str())
-    }
-
-    fn over(self, over: Over) -> Self {
-        match over {
-            Over::Held => self,
-            Over::Hash(hash) => self.with("expected", hash.to_string().as_str()),
-            Over::Anything => self.with("over_anything", true),
-        }
-    }
-
-    fn pick(self, pick: &Pick) -> Self {
-        match pick {
-            Pick::Given => self,
-            Pick::Last(lines) => self.with("last", *lines),
-            Pick::Span { first, last, context } => {
-                self.with("start_line", *first).with("end_line", *last).with("context_lines", *context)
-            }
-            Pick::Of { lines, hash } => self
-                .with("start_line", lines.first())
-                .with("end_line", lines.last())
-                .with("of", hash.to_string().as_str()),
-            Pick::Around { query, context } => self.with("query", query).with("context_lines", *context),
-        }
-    }
-}
-
 impl Operation {
     /// The word for it in logs and on every wire.
     #[must_use]
@@ -1080,165 +931,5 @@ impl Operation {
             *limit = Some(limit.unwrap_or(LISTED_CHANGES));
         }
         self
-    }
-
-    /// Every field that says something, by name, in a fixed order: the one encoding of an operation. A change is described
-    /// by its kind and size, never by its text.
-    #[must_use]
-    pub fn fields(&self) -> Vec<(&'static str, Field)> {
-        let fields = Fields::default();
-        let fields = match self {
-            Self::Read(read) => fields.read(read),
-            Self::ReadSymbol(read) => fields.read_symbol(read),
-            Self::ReadEnd(read) => fields
-                .with("path", &read.path)
-                .with("end", if read.end == End::Head { "head" } else { "tail" })
-                .with("lines", read.lines)
-                .with("max_chars", read.chars),
-            Self::Stat { path } => fields.with("path", path),
-            Self::Outline(outline) => fields
-                .with("path", &outline.path)
-                .with("signatures", outline.signatures)
-                .with("max_chars", outline.max_chars),
-            Self::List(list) => fields.extent(&list.extent).maybe("depth", list.depth).maybe("limit", list.limit),
-            Self::SearchFile(search) => fields
-                .with("path", &search.path)
-                .with("query", &search.query)
-                .with("is_regex", search.matching == Matching::Regex)
-                .with("max_matches", search.max_matches)
-                .with("before_lines", search.before)
-                .with("after_lines", search.after)
-                .with("max_chars", search.max_chars)
-                .with("with_path", search.with_path),
-            Self::Search(search) => fields
-                .with("query", &search.query)
-                .with("mode", search.mode.as_str())
-                .maybe("case", (search.letters != Letters::ByMode).then(|| search.letters.as_str()))
-                .extent(&search.extent)
-                .maybe("limit", search.limit)
-                .with("context_lines", search.context_lines)
-                .with("max_chars", search.max_chars),
-            Self::ListSymbols(list) => {
-                let fields = fields.maybe("query", list.query.as_ref()).maybe("path", list.path.as_ref());
-                fields.maybe("glob", list.glob.as_ref()).maybe("limit", list.limit)
-            }
-            Self::Compare(compare) => fields
-                .with("path", &compare.path)
-                .with("against", compare.against.as_str())
-                .maybe("content_bytes", compare.content.as_ref().map(String::len))
-                .most(Some(compare.most)),
-            Self::Write(Write { path, change, over }) => fields.with("path", path).change(change).over(*over),
-            Self::Patch(Patch { patch, path, over }) => {
-                fields.maybe("path", path.as_ref()).with("patch_bytes", patch.len()).over(*over)
-            }
-            Self::CompareVersions(compare) => fields
-                .with("path", &compare.path)
-                .maybe("version1", compare.from.as_ref())
-                .maybe("version2", compare.to.as_ref())
-                .most(Some(compare.most)),
-            Self::ListFiles(list) => fields.files(list),
-            Self::History(History { path, limit }) => fields.maybe("path", path.as_ref()).maybe("limit", *limit),
-            Self::ShowVersion(show) => fields.version(show),
-            Self::Blame(blame) => fields.blame(blame),
-            Self::Changes(Changes { since }) => fields.maybe("since", since.as_ref()),
-            Self::Checkpoint { name } => fields.maybe("name", name.as_ref()),
-            Self::Rewind(rewind) => fields.rewind(rewind),
-            Self::ListConflicts { all } | Self::ListApprovals { all } => fields.with("all", *all),
-            Self::ShowConflict { id } | Self::ShowApproval { id } => fields.with("id", id),
-            Self::Decide { id, decision, scope, how } => fields.with("id", id).decided(*decision, *scope, *how),
-            Self::Propose { id, text } => fields.with("id", id).with("text_bytes", text.len()),
-            Self::Resolve { id, with } => fields.with("id", id).with("with", with.as_str()),
-            Self::Refresh(refresh) => {
-                fields.with("path", &refresh.path).maybe("offset", refresh.offset).maybe("limit", refresh.limit)
-            }
-            Self::Branch { at } => fields.maybe("at", *at),
-            Self::Switch { to } => fields.with("to", *to),
-            Self::Fork { from, into } => fields.maybe("from", *from).maybe("into", into.as_ref()),
-            Self::Compact { summary } => fields.maybe("summary_bytes", summary.as_ref().map(String::len)),
-            Self::EditContext { target, text } => {
-                fields.with("target", *target).maybe("text_bytes", text.as_ref().map(String::len))
-            }
-            Self::Distrust { why } => fields.with("why", why),
-            Self::Collect(collect) => fields.collect(collect),
-            Self::Forget(forget) => fields.forget(forget),
-            Self::CheckPolicy { path, act, caller } => fields.checked(path, *act, caller.as_ref()),
-            Self::Status | Self::ListSessions | Self::ShowSession | Self::Replay | Self::Tell | Self::Context => fields,
-            Self::ListPolicy | Self::Doctor => fields,
-        };
-        fields.0
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use alloc::{format, vec};
-
-    fn encoded(operation: Operation) -> String {
-        let operation = operation.normalised();
-        let field = |(name, field): &(&str, Field)| match field {
-            Field::Text(text) => format!(" {name}={text:?}"),
-            Field::Number(number) => format!(" {name}={number}"),
-            Field::Flag(flag) => format!(" {name}={flag}"),
-        };
-        let fields: Vec<String> = operation.fields().iter().map(field).collect();
-        format!("{}{}", operation.name(), fields.concat())
-    }
-
-    /// Logs and other machines rely on these words.
-    #[test]
-    fn the_encoding_of_an_operation_is_fixed() {
-        let read = Read { path: "a".into(), offset: Some(3), ..Read::default() };
-        let picked =
-            Read { path: "a".into(), pick: Pick::Around { query: "x y".into(), context: 4 }, ..Read::default() };
-        let write = Change::Replace { old: "secret".into(), new: "other text".into(), places: Places::One };
-        let cases = vec![
-            (Operation::Read(read), r#"read path="a" offset=3 fresh=false for_program=false"#),
-            (
-                Operation::Read(Read { most: Some(AnswerLimit::WINDOW), ..picked }),
-                r#"read path="a" query="x y" context_lines=4 max_lines=300 max_chars=12000 fresh=false for_program=false"#,
-            ),
-            (
-                Operation::Search(Search { query: "q".into(), ..Search::default() }),
-                r#"search query="q" mode="text" limit=20 context_lines=0 max_chars=40000"#,
-            ),
-            (
-                Operation::Search(Search { query: "q".into(), mode: SearchMode::References, ..Search::default() }),
-                r#"search query="q" mode="references" limit=100 context_lines=0 max_chars=40000"#,
-            ),
-            (
-                Operation::Write(Write { path: "a".into(), change: write, over: Over::Held }),
-                r#"write path="a" old_bytes=6 new_bytes=10 all=false"#,
-            ),
-            (
-                Operation::Decide {
-                    id: "0a1b2c-7".into(),
-                    decision: approval::Decision::Approve,
-                    scope: approval::Scope::Session,
-                    how: approval::How::Key,
-                },
-                r#"decide id="0a1b2c-7" decision="approve" scope="session" how="key""#,
-            ),
-            (
-                Operation::Forget(Forget {
-                    paths: alloc::vec!["a".into(), "b".into()],
-                    before: Some(Since::Version("v3".into())),
-                    dry_run: true,
-                }),
-                r#"forget paths="a,b" before="v3" dry_run=true"#,
-            ),
-            (Operation::Branch { at: None }, "branch"),
-            (Operation::Status, "status"),
-        ];
-        for (operation, expected) in cases {
-            assert_eq!(encoded(operation), expected);
-        }
-    }
-
-    #[test]
-    fn normalising_twice_changes_nothing() {
-        let search = Operation::Search(Search { mode: SearchMode::Regex, ..Search::default() }).normalised();
-        assert_eq!(search.clone().normalised(), search);
-        assert!(search.fields().contains(&("limit", Field::Number(100))));
     }
 }

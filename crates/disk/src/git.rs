@@ -83,6 +83,9 @@ pub enum GitMode {
 }
 
 impl GitMode {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Plain, Self::Executable, Self::Link];
+
     /// The mode as git prints it.
     #[must_use]
     pub fn as_str(self) -> &'static str {

@@ -30,8 +30,11 @@ use crate::{
     Control, Conversation, Engine, Error,
     door::{Ask, Written},
 };
-pub(crate) use plan::Intent;
+pub(crate) use commit::say_all;
 use plan::Plan;
+pub(crate) use plan::{
+    Intent, say_appended, say_deleted, say_edited, say_merged, say_moved, say_restored, say_written,
+};
 
 /// How often a change is worked out anew because someone else changes the file meanwhile.
 const ATTEMPTS: u32 = 8;

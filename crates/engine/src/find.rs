@@ -19,18 +19,22 @@ use std::collections::BTreeSet;
 use readproof_core::{
     operation::{Matching, Search, SearchFile, SearchMode},
     path::meant,
+    text::Text,
 };
 use readproof_disk::{FileKind, LocateError, SessionName, SnapshotError};
 use readproof_index::{
-    Case, Extent, FileRules, Finder, Hit, Line, NUMBER_CHARS, Query, SearchError, Skipped, TreeSearch, Uses, WalkRules,
-    label, name_in,
+    Case, Extent, FileRules, Finder, Hit, Line, Matches, NUMBER_CHARS, Query, SearchError, Skipped, TreeSearch, Uses,
+    WalkRules, label, name_in,
 };
 
-use crate::{Control, Engine, Error, Notice, read::Glimpse};
-pub(crate) use list::walk_rules;
+use crate::{Control, Engine, Error, Notice, StoodOn, read::Glimpse};
+pub(crate) use list::{listed_again, walk_rules};
 
 /// The most characters shown of one line.
 const LINE_CHARS: usize = 2000;
+
+/// The most files that matched of which a record says what they were.
+const MOST_NOTED: usize = 100;
 
 /// What a path leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -170,37 +174,16 @@ impl Engine {
         };
         let finder = Finder::new(&asked.query, query, Case::Exact)?;
         // With an offset given, `:10-20` is not taken for a range but for part of the name.
-        let target = self.resolve_target(&asked.path, Some(1), None)?;
+        let mut target = self.resolve_target(&asked.path, Some(1), None)?;
         let path = target.file.key().to_string();
+        let extent = extent_of(asked, &path);
+        if let Some(text) = self.ground_text(&mut target) {
+            let found = finder.find_text(text.as_str(), extent, control.cancelled);
+            return in_file(asked, path, (&finder, found), text.as_str().len() as u64);
+        }
         let stream = self.root.stream(&target.file, target.opened, self.hard_links())?;
-        let extent = Extent {
-            matches: asked.max_matches,
-            before: asked.before,
-            after: asked.after,
-            line_chars: LINE_CHARS,
-            chars: asked.max_chars,
-            label: if asked.with_path { label(&path) } else { NUMBER_CHARS },
-        };
-        let found = match finder.find_in(&stream, extent, control.cancelled) {
-            Ok(found) => found,
-            Err(SearchError::Cancelled) => return Err(Error::Aborted),
-            Err(SearchError::LongLine) => return Err(Error::LongLine { path, most: finder.line_bytes() }),
-            Err(SearchError::Binary(why)) => return Err(SnapshotError::NotText { name: path, why }.into()),
-            Err(SearchError::Io(source)) => return Err(SnapshotError::Io { name: path, source }.into()),
-        };
-        let given = found.given();
-        Ok(InFile {
-            path,
-            query: asked.query.clone(),
-            matching: asked.matching,
-            given,
-            truncated: found.total > given,
-            lossy: found.lines.iter().any(|line| line.lossy),
-            matches: found.total,
-            lines: found.lines,
-            bytes: stream.stat().len,
-            notices: found.view.map(Notice::Decoded).into_iter().collect(),
-        })
+        let found = finder.find_in(&stream, extent, control.cancelled);
+        in_file(asked, path, (&finder, found), stream.stat().len)
     }
 
     /// A glob with a folder in it, taken from the current folder, if that is not the root.
@@ -222,7 +205,31 @@ impl Engine {
         let mut found = self.searched(asked, control)?;
         let shown = found.hits.iter().map(|hit| Glimpse::found(&hit.path, &hit.lines));
         found.notices = self.saw(log, call, shown);
+        if self.is_recorded() {
+            self.notes_hits(&found.hits, log.is_some());
+        }
         Ok(found)
+    }
+
+    /// Notes the files that matched, each with a text in which the lines stand that are shown of it. Outside of a conversation no
+    /// text is kept, so nobody needs to know which it was.
+    fn notes_hits(&self, hits: &[Hit], is_kept: bool) {
+        for (at, hit) in hits.iter().enumerate() {
+            let Ok(file) = self.root.locate(&[self.root.absolute(&hit.path)]) else { continue };
+            if self.shared.sensitive.is_sensitive(&self.root, &file) {
+                self.stands_on(|| StoodOn::sensitive(&hit.path));
+                continue;
+            }
+            let read = (is_kept && at < MOST_NOTED).then(|| self.root.snapshot(&file, &self.snapshot_rules()));
+            let Some(Ok(read)) = read else {
+                self.stands_on(|| StoodOn::unkept(&hit.path));
+                continue;
+            };
+            let ground = self.ground(&file, &read);
+            let has = |line: &Line| line.cut || line.lossy || has_line(&read.text, line.number, &line.text);
+            let is_it = ground.text.is_none() || hit.lines.iter().all(has);
+            self.stands_on(|| if is_it { ground } else { StoodOn::unkept(&hit.path) });
+        }
     }
 
     fn searched(&self, asked: &Search, control: &Control<'_>) -> Result<Searched, Error> {
@@ -283,6 +290,66 @@ impl Engine {
             notices: Vec::new(),
         })
     }
+}
+
+/// Whether a text has this line, without its end.
+pub(crate) fn has_line(text: &Text, number: u64, line: &str) -> bool {
+    let number = u32::try_from(number).ok().filter(|number| (1..=text.total()).contains(number));
+    number.is_some_and(|number| {
+        let whole = text.line(number);
+        whole.strip_suffix('\n').unwrap_or(whole) == line
+    })
+}
+
+/// The matching lines of a text.
+pub(crate) fn lines_in_text(asked: &SearchFile, path: &str, text: &str) -> Result<InFile, Error> {
+    let query = match asked.matching {
+        Matching::Literal => Query::Literal,
+        Matching::Regex => Query::Regex,
+    };
+    let finder = Finder::new(&asked.query, query, Case::Exact)?;
+    let found = finder.find_text(text, extent_of(asked, path), &|| false);
+    in_file(asked, path.to_owned(), (&finder, found), text.len() as u64)
+}
+
+/// How much of a file is shown.
+fn extent_of(asked: &SearchFile, path: &str) -> Extent {
+    Extent {
+        matches: asked.max_matches,
+        before: asked.before,
+        after: asked.after,
+        line_chars: LINE_CHARS,
+        chars: asked.max_chars,
+        label: if asked.with_path { label(path) } else { NUMBER_CHARS },
+    }
+}
+
+fn in_file(
+    asked: &SearchFile,
+    path: String,
+    (finder, found): (&Finder, Result<Matches, SearchError>),
+    bytes: u64,
+) -> Result<InFile, Error> {
+    let found = match found {
+        Ok(found) => found,
+        Err(SearchError::Cancelled) => return Err(Error::Aborted),
+        Err(SearchError::LongLine) => return Err(Error::LongLine { path, most: finder.line_bytes() }),
+        Err(SearchError::Binary(why)) => return Err(SnapshotError::NotText { name: path, why }.into()),
+        Err(SearchError::Io(source)) => return Err(SnapshotError::Io { name: path, source }.into()),
+    };
+    let given = found.given();
+    Ok(InFile {
+        path,
+        query: asked.query.clone(),
+        matching: asked.matching,
+        given,
+        truncated: found.total > given,
+        lossy: found.lines.iter().any(|line| line.lossy),
+        matches: found.total,
+        lines: found.lines,
+        bytes,
+        notices: found.view.map(Notice::Decoded).into_iter().collect(),
+    })
 }
 
 fn kind(kind: Option<FileKind>) -> &'static str {

@@ -20,6 +20,7 @@ pub use blame::{Blamed, BlamedLine};
 pub use context::{ContextFound, KnownFile, KnownState, RecentFile, Uncommitted};
 pub use error::HistoryError;
 pub use git::{Compared, DiffStatus};
+pub(crate) use log::cut;
 pub use log::{FilesListed, HistoryEntry, HistoryListed, ListedFile, ShownVersion};
 pub use look::Looked;
 pub use rewind::{Rewound, RewoundFile};
@@ -28,6 +29,7 @@ pub(crate) use state::State;
 pub use tell::Told;
 pub(crate) use tell::met;
 pub use undo::Undo;
+pub(crate) use versions::versions_again;
 pub use versions::{Compared as ComparedVersions, Which};
 pub use watch::{OnSight, Sighting};
 

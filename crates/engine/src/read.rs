@@ -13,7 +13,7 @@ pub use end::EndOfFile;
 pub use knowledge::{CallContext, KnowledgeAtCall};
 pub use record::{PendingAnswer, Recorded};
 pub use target::ResolvedTarget;
-pub(crate) use {knowledge::Others, recent::Recent, seen::Glimpse};
+pub(crate) use {end::end_in, knowledge::Others, recent::Recent, seen::Glimpse};
 
 use knowledge::loaded;
 use readproof_core::{
@@ -51,7 +51,7 @@ impl Engine {
         }
         let limits = conversation.limits(self, read);
         // core: which lines are meant, and which of them one plain answer would show
-        target.pick(&snapshot.text, &read.pick, &limits)?;
+        target.pick(&snapshot.text, read, &limits)?;
         let (now, path, key) = (&snapshot.text, target.file.key(), conversation.key(&target.file));
         let ask = conversation.ask(now, read, &target, &limits).map_err(|source| target.bad_range(source))?;
         // hosts: whether anything may be relied on
@@ -77,8 +77,7 @@ impl Engine {
             let pending =
                 PendingAnswer { target: &target, snapshot: &snapshot, shown: &shown, limits, mark: held.mark };
             if let Recorded::Done(given) = conversation.record(self, &mut context, &pending) {
-                let mut answer = pending.answer(context, given, |notice| conversation.says(notice));
-                answer.notices.extend(self.take_notices());
+                let mut answer = self.answered(&*conversation, &pending, (context, given));
                 let text = shown.into_text();
                 answer.text = self.give(&target, snapshot, text);
                 return Ok(Some(Reading::Answer(Box::new(answer))));

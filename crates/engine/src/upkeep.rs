@@ -11,6 +11,6 @@ mod status;
 pub use doctor::{Check, Health, LISTED, Says};
 pub use forget::Forgotten;
 pub use gc::{Collected, Collection, GcPlan, HostSession, HostTexts, RetainedBy, Unread};
-pub use replay::{About, Finding, NotAllowed, OutsideChange, Replayed, Unverifiable, Wrong};
+pub use replay::{About, Finding, NotAllowed, OutsideChange, Replayed, ReplayedLog, Unverifiable, Wrong};
 pub use retention::{ErasedText, LostVersion};
 pub use status::Status;

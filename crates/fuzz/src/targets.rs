@@ -6,6 +6,7 @@ mod held;
 mod ladder;
 mod log;
 mod meta;
+mod operation;
 mod pack;
 mod patch;
 mod paths;
@@ -45,7 +46,7 @@ pub struct Target {
 }
 
 /// Every target.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 10] = [
     paths::TARGET,
     scope::TARGET,
     meta::TARGET,
@@ -55,6 +56,7 @@ pub const TARGETS: [Target; 9] = [
     patch::TARGET,
     ladder::TARGET,
     pack::TARGET,
+    operation::TARGET,
 ];
 
 /// The target of this name.

@@ -52,3 +52,8 @@ fn log() {
 fn diff() {
     short("diff", 20_000);
 }
+
+#[test]
+fn operation() {
+    short("operation", 20_000);
+}

@@ -6,6 +6,7 @@
 
 pub mod approvals;
 pub mod block;
+pub mod calls;
 pub mod codex;
 mod derive;
 pub mod pi;

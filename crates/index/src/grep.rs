@@ -264,6 +264,28 @@ impl Finder {
         }
     }
 
+    /// The matching lines of a text that is at hand: the same as of a file with these bytes.
+    ///
+    /// # Errors
+    /// [`SearchError`] says why it was not searched.
+    pub fn find_text(&self, text: &str, extent: Extent, cancelled: &dyn Fn() -> bool) -> Result<Matches, SearchError> {
+        if cancelled() {
+            return Err(SearchError::Cancelled);
+        }
+        let bytes = text.as_bytes();
+        if bytes.len() as u64 <= AT_ONCE && bytes.len() <= self.line_bytes && !bytes.starts_with(&[0xef, 0xbb, 0xbf]) {
+            return self.find_at_once(bytes, extent);
+        }
+        match self.find(bytes, extent) {
+            Ok(found) => match found.binary {
+                Some(at) => Err(SearchError::Binary(NotText::Nul(usize::try_from(at).unwrap_or(usize::MAX)))),
+                None => Ok(found),
+            },
+            Err(error) if error.raw_os_error().is_none() => Err(SearchError::LongLine),
+            Err(error) => Err(SearchError::Io(error)),
+        }
+    }
+
     fn find_at_once(&self, text: &[u8], extent: Extent) -> Result<Matches, SearchError> {
         if let Some(at) = memchr::memchr(0, text) {
             return Err(SearchError::Binary(NotText::Nul(at)));

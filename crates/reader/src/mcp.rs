@@ -523,7 +523,12 @@ mod tests {
     fn lines_are_those_asked_for() {
         let nobody = Agent::default();
         let two = |trailer: &str| blocks("1\n2\n", trailer);
-        check(&nobody, &whole(None), &two("lines 1-2 of 9; go on with offset=3"), Ok((Kind::Plain, "1\n2\n")));
+        check(
+            &nobody,
+            &whole(None),
+            &two("lines 1-2 of 9; go on with offset=3 of=0123abcd"),
+            Ok((Kind::Plain, "1\n2\n")),
+        );
         check(&nobody, &whole(None), &two("lines 1-2 of 9"), Err("stops at line 2"));
         check(&nobody, &whole(None), &two("lines 2-3 of 3"), Err("line 1 was asked for"));
         check(&nobody, &whole(None), &two("line 1 of 1"), Err("2 lines are shown"));

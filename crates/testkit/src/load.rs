@@ -6,6 +6,7 @@ pub mod clock;
 pub(crate) mod heard;
 pub mod judged;
 pub mod processes;
+pub mod queries;
 pub mod scarce;
 pub mod shell;
 pub mod windows;
@@ -236,7 +237,7 @@ pub fn check(root: &Path, told: &BTreeMap<SessionName, Vec<Ack>>) -> Result<InOr
     let engine = open(root)?;
     for session in engine.ask::<Vec<Replayed>>(None, Operation::Replay)? {
         if let Some(wrong) = session.wrong.first() {
-            return Err(format!("{} {:?}: {}", session.session, wrong.entry, words::wrong(&wrong.what)).into());
+            return Err(format!("{:?} {:?}: {}", session.session, wrong.entry, words::wrong(&wrong.what)).into());
         }
         found.replayed += session.verified;
         found.written += session.written;

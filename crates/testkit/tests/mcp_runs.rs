@@ -38,7 +38,7 @@ fn what_agents_were_told_comes_out_again() {
                 .filter(|f| !altered(&f.what))
                 .map(|f| format!("{:?} {:?}", f.entry, f.what))
                 .collect();
-            assert!(wrong.is_empty(), "world {world}: {}: {wrong:?}", session.session);
+            assert!(wrong.is_empty(), "world {world}: {:?}: {wrong:?}", session.session);
             for finding in &session.unverifiable {
                 let expected = matches!(
                     finding.what,
@@ -48,7 +48,7 @@ fn what_agents_were_told_comes_out_again() {
                         // A write that the disk refused after it was announced.
                         | Unverifiable::Unfinished
                 );
-                assert!(expected, "world {world}: {} {:?}: {:?}", session.session, finding.entry, finding.what);
+                assert!(expected, "world {world}: {:?} {:?}: {:?}", session.session, finding.entry, finding.what);
                 gone += 1;
             }
         }

@@ -64,7 +64,7 @@ fn what_random_runs_recorded_comes_out_again() {
             written += session.written;
             for finding in &session.wrong {
                 let by_the_run = matches!(finding.what, Wrong::DamagedObject(_));
-                assert!(by_the_run, "seed {world}: {} {:?}: {:?}", session.session, finding.entry, finding.what);
+                assert!(by_the_run, "seed {world}: {:?} {:?}: {:?}", session.session, finding.entry, finding.what);
                 altered += 1;
             }
             for finding in &session.unverifiable {
@@ -76,7 +76,7 @@ fn what_random_runs_recorded_comes_out_again() {
                         | Unverifiable::Unfinished
                         | Unverifiable::PutAside(_)
                 );
-                assert!(expected, "seed {world}: {} {:?}: {:?}", session.session, finding.entry, finding.what);
+                assert!(expected, "seed {world}: {:?} {:?}: {:?}", session.session, finding.entry, finding.what);
                 gone += 1;
             }
         }

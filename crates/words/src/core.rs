@@ -1,5 +1,6 @@
 //! Words for what core refuses.
 
+use readproof_core::operation::BadOperation;
 use readproof_core::{
     diff::{
         ApplyError,
@@ -139,4 +140,18 @@ pub fn bad_patch(error: &BadPatch) -> String {
         BadPatchWhy::Newline => "says that a line has no newline, and other lines follow it",
     };
     format!("line {line} of the patch {why}")
+}
+
+/// What a [`BadOperation`] is in words.
+#[must_use]
+pub fn bad_operation(error: &BadOperation) -> String {
+    match error {
+        BadOperation::Newer { version } => {
+            format!("it is of version {version} of the vocabulary, which this readproof does not know")
+        }
+        BadOperation::Unknown { name } => format!("there is no operation `{name}`"),
+        BadOperation::Missing { field } => format!("`{field}` is missing"),
+        BadOperation::NoField { field } => format!("the operation has no field `{field}`, or not with such a value"),
+        BadOperation::Value { field, expected } => format!("`{field}` must be {expected}"),
+    }
 }

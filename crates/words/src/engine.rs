@@ -78,6 +78,7 @@ pub fn error(terms: Terms<'_>, said: &Error) -> String {
         path.as_deref().unwrap_or("this workspace"), did_you_mean(near), beside(missed.as_ref())),
         Error::Ambiguous { target, total, candidates } => format!("`{target}` is defined {total} times: {}; say which by what qualifies it, or by its file", places(candidates)),
         Error::Changed { path } => format!("{path} keeps changing; try again"),
+        Error::OtherText { path, expected, total } => format!("{path} changed since: it is not the text {expected} any more, so these lines would not follow the earlier ones; it has {total} lines now; read it again from its beginning, or leave `of` out"),
         Error::NoLanguage { path } => format!("{path} is in no language whose symbols are known; read its lines, or search in it"),
         Error::TooHard { path } => format!("{path} takes too many steps to parse; read its lines, or search in it"),
         Error::Index { why } => format!("the index of symbols cannot be used: {}", no_index(why)),

@@ -21,6 +21,15 @@ pub fn unverifiable(error: &Unverifiable) -> String {
             "a write was begun here and its outcome is not recorded: it was refused, failed or was cut off".to_owned()
         }
         Unverifiable::Hidden => "a rule hides its file".to_owned(),
+        Unverifiable::Erased(hash) => format!("its text sha256-{hash} was erased"),
+        Unverifiable::NotKept => {
+            "the text that it stood on was not kept: it is no text, too large, or the call was part of no session"
+                .to_owned()
+        }
+        Unverifiable::NotRerun => {
+            "its answer follows from more than stored texts, so it cannot be run again".to_owned()
+        }
+        Unverifiable::Failed(code) => format!("it failed with {code} for what was there then"),
         Unverifiable::PutAside(why) => {
             let why = if let LogError::Damaged { line, .. } = why {
                 format!("it is damaged at line {line}")
@@ -51,6 +60,9 @@ pub fn wrong(error: &Wrong) -> String {
         }
         Wrong::Hidden => "it does not come out the same; a rule hides its file".to_owned(),
         Wrong::NotAlike => "lines that it calls the same in two texts are not".to_owned(),
+        Wrong::NotDefined => "the definition is not in the text that it was read from".to_owned(),
+        Wrong::NotFound => "a line that it showed is not in the text of its file, or does not match".to_owned(),
+        Wrong::NotThatPatch => "the change does not turn the text before it into the text after it".to_owned(),
     }
 }
 

@@ -14,6 +14,8 @@ fn shown(log: &LogName) -> String {
         LogName::Session(name) => format!("{STORE_NAME}/log/{name}.log"),
         LogName::Versions => format!("{STORE_NAME}/log/versions"),
         LogName::Approvals => format!("{STORE_NAME}/log/approvals"),
+        LogName::Calls(Some(name)) => format!("{STORE_NAME}/log/{name}.calls"),
+        LogName::Calls(None) => format!("{STORE_NAME}/log/calls"),
     }
 }
 
@@ -21,7 +23,7 @@ fn shown(log: &LogName) -> String {
 fn or_another(log: &LogName) -> &'static str {
     match log {
         LogName::Session(_) => " or start another session",
-        LogName::Versions | LogName::Approvals => "",
+        LogName::Versions | LogName::Approvals | LogName::Calls(_) => "",
     }
 }
 
@@ -31,6 +33,7 @@ fn anew(log: &LogName) -> &'static str {
         LogName::Session(_) => "the next read with it keeps the log as evidence and begins anew",
         LogName::Versions => "the next edit keeps the log as evidence and begins anew",
         LogName::Approvals => "nothing in it counts: move it away, then nothing is approved",
+        LogName::Calls(_) => "the next call keeps the log as evidence and begins anew",
     }
 }
 

@@ -5,7 +5,7 @@ use readproof_core::operation::{Collect, Needed, Operation, Retention};
 use readproof_disk::Stored;
 use readproof_engine::{
     About, Check, Collected, Collection, Control, Engine, Finding, GcPlan, Health, LoggedSession, Progress, Replayed,
-    RetainedBy, Settings,
+    ReplayedLog, RetainedBy, Settings,
 };
 use readproof_words::{
     disk::no_wall,
@@ -51,12 +51,16 @@ fn replay_json(replayed: &[Replayed], ok: bool) -> Value {
             let found: Vec<Value> = session.wrong.iter().map(|f| finding(f, f.what.code(), wrong)).collect();
             let open: Vec<Value> = session.unverifiable.iter().map(|f| finding(f, f.what.code(), unverifiable)).collect();
             json!({
-                "session": session.session.to_string(),
+                "session": session.session.as_ref().map(ToString::to_string),
+                "log": if session.of == ReplayedLog::Calls { "calls" } else { "session" },
                 "retired": session.retired,
                 "answers": session.looked_at(About::Answer),
                 "verified": session.verified,
                 "writes": session.looked_at(About::Write),
                 "verified_writes": session.written,
+                "calls": session.looked_at(About::Call),
+                "verified_calls": session.calls,
+                "searches": session.searches,
                 "torn": session.torn,
                 "unverifiable": open,
                 "outside_changes": session.outside.iter().map(|f| finding(f, "outside_change", outside_change)).collect::<Vec<_>>(),
@@ -69,8 +73,13 @@ fn replay_json(replayed: &[Replayed], ok: bool) -> Value {
 
 /// The name of a log: the session's, or one of its logs that were put aside.
 fn log_name(replayed: &Replayed) -> String {
-    let session = &replayed.session;
-    replayed.retired.map_or_else(|| session.to_string(), |number| format!("{session}.log.retired-{number}"))
+    let kind = if replayed.of == ReplayedLog::Calls { "calls" } else { "log" };
+    let session = replayed.session.as_ref().map(|name| format!("{name}.")).unwrap_or_default();
+    match (replayed.retired, replayed.of, &replayed.session) {
+        (Some(number), _, _) => format!("{session}{kind}.retired-{number}"),
+        (None, ReplayedLog::Session, Some(name)) => name.to_string(),
+        (None, _, _) => format!("{session}{kind}"),
+    }
 }
 
 fn replay_text(replayed: &[Replayed]) -> String {
@@ -83,6 +92,10 @@ fn replay_text(replayed: &[Replayed]) -> String {
         let faults = |writes: bool| session.wrong.iter().filter(|f| (f.about == About::Write) == writes).count();
         let tally =
             |verified, writes| format!("{verified} verified, {} unverifiable, {} wrong", open(writes), faults(writes));
+        if session.of == ReplayedLog::Calls {
+            out.push_str(&calls_line(session));
+            continue;
+        }
         let answers = session.looked_at(About::Answer);
         // Writing to a `String` cannot fail, here and below.
         let _ = write!(out, "{:<24} {answers} answers: {}", log_name(session), tally(session.verified, false));
@@ -102,6 +115,21 @@ fn replay_text(replayed: &[Replayed]) -> String {
         findings(&mut out, "unverifiable", session, (&session.unverifiable, unverifiable));
     }
     out.trim_end().to_owned()
+}
+
+/// What became of the calls of a query log.
+fn calls_line(session: &Replayed) -> String {
+    let (all, verified) = (session.looked_at(About::Call), session.calls);
+    let (open, faults) = (session.unverifiable.len(), session.wrong.len());
+    let name = log_name(session);
+    let mut out = format!("{name:<24} {all} calls: {verified} verified, {open} unverifiable, {faults} wrong");
+    if session.searches > 0 {
+        let searches = session.searches;
+        let _ =
+            write!(out, " ({searches} searches: the lines they showed; that nothing else matched cannot be verified)");
+    }
+    out.push('\n');
+    out
 }
 
 /// How a finding is worded.

@@ -56,6 +56,7 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], clock: fn() -> u64
     let (lines, aborted) = listen();
     let server = config.and_then(|mut config| {
         config.settings.notices = config.notices;
+        config.settings.call_log = config.settings.call_log.later();
         let engine = Engine::new(config.root, config.bearings, config.settings, Box::new(clock))?;
         Ok(Server { is_named, ..Server::new(engine) })
     });
@@ -83,6 +84,7 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], clock: fn() -> u64
             }
         }
     }
+    server.engine.finish_logs();
     Ok(())
 }
 

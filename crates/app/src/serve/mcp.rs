@@ -70,7 +70,7 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], tools: &str, clock
     let config = Config::load_to_serve(workspace, set)?.walled(Beyond::Nothing)?;
     let is_walled = matches!(config.wall, Some(Ok(())));
     let engine = engine_of(config, clock)?;
-    let set = set.to_vec();
+    let (set, logs) = (set.to_vec(), engine.clone());
     let root: Arc<Open> = Arc::new(move |folder| {
         let config = Config::load_to_serve(Some(folder), &set)?;
         if is_walled || (config.settings.wall == Walling::Landlock && can_raise_wall().is_ok()) {
@@ -83,6 +83,7 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], tools: &str, clock
     // one grace period.
     let begun = || exit_with_client(Arc::default());
     let ended = runtime.block_on(async { server.serve_on(rmcp::transport::io::stdio_pipes(), begun).await });
+    logs.finish_logs();
     // Do not wait for threads that hang.
     runtime.shutdown_background();
     ended
@@ -95,7 +96,7 @@ const NO_OTHER_ROOT: &str = "with `wall = \"landlock\"` a server stays in the wo
 
 fn engine_of(config: Config, clock: fn() -> u64) -> Result<Engine, Failure> {
     let Config { root, bearings, settings, .. } = config;
-    let settings = Settings { small_texts: SmallTexts::Together, ..settings };
+    let settings = Settings { small_texts: SmallTexts::Together, call_log: settings.call_log.later(), ..settings };
     Ok(Engine::new(root, bearings, settings, Box::new(clock))?.with_names_from_root())
 }
 

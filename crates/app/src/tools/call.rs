@@ -301,7 +301,8 @@ impl<'a> Tools<'a> {
     /// Reads lines of a file, for the model or only for their location.
     pub(crate) fn read(&self, call: &ToolCall<'_>, read: Read) -> Result<Answer<Handle>, Error> {
         let (audience, freshness) = (call.audience(read.audience), call.freshness());
-        self.ask(call, Operation::Read(Read { audience, freshness, ..read }))?.into_answer()
+        let snapshot = call.args.text("of").map(str::to_owned).or(read.snapshot);
+        self.ask(call, Operation::Read(Read { audience, freshness, snapshot, ..read }))?.into_answer()
     }
 
     /// Runs, and words any error for this tool; `asked` is the path of the call.

@@ -25,6 +25,7 @@ mod names;
 mod patches;
 mod pi_sessions;
 mod policy;
+mod queries;
 mod reads;
 mod regressions;
 mod replay;

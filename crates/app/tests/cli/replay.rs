@@ -195,7 +195,7 @@ fn without_sessions_and_with_unknown_ones() {
     let ws = Workspace::with(&[("a.txt", "a\n")]);
     ws.run("replay --verify").gives("there are no sessions in this workspace\n");
     ws.run("replay --verify s").refused(1, &["there is no session s"]);
-    ws.run("replay").refused(2, &["--verify"]);
+    ws.run("replay s").refused(1, &["there is no session s"]);
     ws.read("a.txt");
     ws.run("replay --verify t").refused(1, &["there is no session t"]);
     ws.run("replay --verify ../t").refused(2, &["not a valid session name"]);

@@ -9,7 +9,9 @@ fn a_file_is_shown_by_windows() {
     let mut server = Server::start(&[("a.txt", &text)], &[]);
     let first = server.call("read", json!({"mode": "file", "target": "a.txt"}));
     assert_eq!(first.text(), numbered(300));
-    assert_eq!(first.trailer(), "[a.txt: lines 1-300 of 700; go on with start_line=301]");
+    let (said, of) = first.trailer().trim_end_matches(']').split_once(" of=").unwrap();
+    assert_eq!((said, of.len()), ("[a.txt: lines 1-300 of 700; go on with start_line=301", 8));
+    assert!(of.bytes().all(|b| b.is_ascii_hexdigit()));
     let meta = &first.contract["meta"];
     assert_eq!(
         (&meta["truncated"], &meta["preview_degraded"], &meta["next_offset"]),
@@ -231,6 +233,33 @@ fn what_comes_back_is_bounded_whatever_was_sent() {
     }
 }
 
+/// The pages of two texts are never put together: a continuation names the text it belongs to.
+#[test]
+fn a_continuation_of_another_text_is_refused() {
+    let mut server = Server::start(&[("a.txt", &numbered(700))], &[]);
+    let first = server.call("read", json!({"path": "a.txt"}));
+    let (_, of) = first.trailer().trim_end_matches(']').split_once(" of=").unwrap();
+    let of = of.to_owned();
+    let follow = |of: &str| json!({"path": "a.txt", "start_line": 301, "of": of});
+    assert!(server.call("read", follow(&of)).text().starts_with("line 301 "));
+    let changed = numbered(700).replacen("line 1 ", "line one ", 1);
+    std::fs::write(server.path("a.txt"), changed).unwrap();
+    for tool in ["read", "read_file_range", "read_lines"] {
+        let mut arguments = follow(&of);
+        arguments["end_line"] = json!(310);
+        let refused = server.call(tool, arguments);
+        let said = refused.blocks.concat();
+        assert!(
+            refused.is_error && said.contains("CHANGED") && said.contains(&of) && said.contains("700 lines now"),
+            "{tool}: {said}"
+        );
+        assert!(!said.contains("line 301 "), "{tool}: no line of the other text is shown: {said}");
+    }
+    // Without it a range is literal, as ever; too few digits are no text's.
+    assert!(server.call("read", json!({"path": "a.txt", "start_line": 301})).text().starts_with("line 301 "));
+    assert!(server.call("read", follow(&of[..4])).is_error);
+}
+
 #[test]
 fn how_to_go_on_can_be_followed() {
     let text = numbered(5000);
@@ -244,10 +273,11 @@ fn how_to_go_on_can_be_followed() {
     ] {
         let given = server.call(tool, arguments);
         let (_, advice) = given.trailer().trim_end_matches(']').rsplit_once("go on with ").unwrap();
+        let (advice, of) = advice.split_once(" of=").unwrap();
         let (words, line) = advice.rsplit_once('=').unwrap();
         let line: u64 = line.parse().unwrap();
-        let file = json!({"mode": "file", "target": "a.txt", "offset": line});
-        let range = json!({"path": "a.txt", "start_line": line, "end_line": line + 1});
+        let file = json!({"mode": "file", "target": "a.txt", "offset": line, "of": of});
+        let range = json!({"path": "a.txt", "start_line": line, "end_line": line + 1, "of": of});
         let next = match words {
             "mode=file start_line" => server.call("read", file),
             "start_line" | "read_file_range start_line" => server.call("read_file_range", range),

@@ -171,3 +171,29 @@ fn described(page: &mut String, tool: &Value) {
         writeln!(page, "| `{name}`{} | {kind} | {about} |", if needed { " (required)" } else { "" }).unwrap();
     }
 }
+
+/// The guide for prompts names tools that exist, in the order of the contract, each with a call that works.
+#[test]
+fn the_agent_guide_names_calls_that_work() {
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../AGENT_GUIDE.md");
+    let guide = fs::read_to_string(guide).unwrap();
+    let mut server = Server::start(&FILES, &["--tools", "all"]);
+    let mut called = Vec::new();
+    let mut tools: Vec<&str> = Vec::new();
+    for line in guide.lines() {
+        if line.starts_with(|c: char| c.is_ascii_digit()) {
+            tools = line.split("**`").skip(1).filter_map(|rest| rest.split('`').next()).collect();
+        }
+        let call =
+            line.trim().strip_prefix('`').and_then(|rest| rest.strip_suffix('`')).filter(|call| call.starts_with('{'));
+        let Some(call) = call else { continue };
+        let arguments: Value = serde_json::from_str(&call.replace("FILE", "src/greet.rs")).unwrap();
+        for tool in tools.iter().filter(|tool| **tool != "search") {
+            let given = server.call(tool, arguments.clone());
+            assert!(!given.is_error, "{tool} {call}: {:?}", given.blocks);
+            called.push((*tool).to_owned());
+        }
+    }
+    let expected = ["stat_file", "search_in_file", "read_file_range", "read_file_head", "read_file_tail", "read_file"];
+    assert_eq!(called, expected);
+}

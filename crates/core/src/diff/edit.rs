@@ -75,6 +75,24 @@ pub enum Shape {
     Hunk,
 }
 
+impl Shape {
+    /// The word used in logs.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Block => "block",
+            Self::Hunk => "hunk",
+        }
+    }
+
+    /// Reads [`Self::as_str`]; anything else is `None`.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Text, Self::Block, Self::Hunk].into_iter().find(|shape| shape.as_str() == word)
+    }
+}
+
 /// What stated line numbers are worth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Numbers {

@@ -2,7 +2,7 @@
 
 use alloc::{string::String, vec::Vec};
 
-use super::{AnswerLimit, Field, Fields};
+use super::{AnswerLimit, encode::Fields};
 
 /// How many files or changes are listed unless the caller says otherwise.
 pub const LISTED_FILES: usize = 1000;
@@ -123,8 +123,7 @@ pub enum Since {
 
 impl Fields {
     pub(super) fn forget(self, forget: &Forget) -> Self {
-        let paths = (!forget.paths.is_empty()).then(|| Field::Text(forget.paths.join(",")));
-        let fields = self.maybe("paths", paths);
+        let fields = self.list("paths", &forget.paths);
         let fields = match &forget.before {
             Some(Since::Time(ms)) => fields.with("before_ms", *ms),
             Some(Since::Version(version)) => fields.with("before", version),
@@ -134,9 +133,8 @@ impl Fields {
     }
 
     pub(super) fn files(self, list: &ListFiles) -> Self {
-        let joined = |words: &[String]| (!words.is_empty()).then(|| words.join(","));
-        self.maybe("globs", joined(&list.globs).as_ref())
-            .maybe("tags", joined(&list.tags).as_ref())
+        self.list("globs", &list.globs)
+            .list("tags", &list.tags)
             .maybe("changed", list.changed.then_some(true))
             .maybe("limit", list.limit)
     }
@@ -150,9 +148,8 @@ impl Fields {
     }
 
     pub(super) fn rewind(self, rewind: &Rewind) -> Self {
-        let paths = (!rewind.paths.is_empty()).then(|| Field::Text(rewind.paths.join(",")));
         self.with("to", &rewind.to)
-            .maybe("paths", paths)
+            .list("paths", &rewind.paths)
             .maybe("keep_outside", (rewind.outside == OutsideChanges::Keep).then_some(true))
             .maybe("everything", rewind.everything.then_some(true))
             .maybe("assume", rewind.assume.then_some(true))

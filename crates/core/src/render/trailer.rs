@@ -7,6 +7,7 @@ use crate::{
     limits::TRAILER_CHARS,
     path::{is_odd, label, printable},
     scope::Lines,
+    text::ContentHash,
 };
 
 /// What a trailer says.
@@ -22,6 +23,8 @@ pub struct Trailer<'a> {
     pub beyond: Option<u64>,
     /// The argument to continue with, and its value.
     pub next: Option<(&'a str, u32)>,
+    /// The text that the next lines must be of, so that nobody puts the pages of two texts together; said where there is more.
+    pub of: Option<ContentHash>,
     /// Anything else there is to say.
     pub notices: &'a [String],
     /// The handle to return while this answer can still be seen.
@@ -42,11 +45,22 @@ impl Trailer<'_> {
         };
         let mut parts = Vec::from([lines]);
         parts.extend(self.beyond.map(|line| format!("line {line} is beyond the end")));
-        parts.extend(self.next.map(|(word, line)| format!("go on with {word}={line}")));
+        parts.extend(self.next.map(|(word, line)| format!("go on with {word}={line}{}", self.snapshot())));
         parts.extend(self.handle.map(|handle| format!("known={handle}")));
         parts.extend(self.notices.iter().map(|notice| printable(notice)));
         // Room for the brackets.
         format!("[{}]", short(&parts.join("; "), TRAILER_CHARS as usize - 2))
+    }
+}
+
+/// How many hex digits of a content hash name a text in a trailer.
+pub const OF_DIGITS: usize = 8;
+
+impl Trailer<'_> {
+    fn snapshot(&self) -> String {
+        let digits =
+            |of: ContentHash| of.to_hex().iter().take(OF_DIGITS).map(|digit| char::from(*digit)).collect::<String>();
+        self.of.map_or_else(String::new, |of| format!(" of={}", digits(of)))
     }
 }
 
@@ -126,10 +140,11 @@ mod tests {
             total: 812,
             beyond: Some(900),
             next: Some(("offset", 301)),
+            of: Some(ContentHash::of(b"a")),
             notices: &notices,
             handle: Some("h2-0f"),
         };
-        let line = "[s\\u{1b}[1m\\u{202e}.rs: lines 1-300 of 812; line 900 is beyond the end; go on with offset=301; \
+        let line = "[s\\u{1b}[1m\\u{202e}.rs: lines 1-300 of 812; line 900 is beyond the end; go on with offset=301 of=ca978112; \
                     known=h2-0f; a\\nb]";
         assert_eq!(all.line(), line);
         assert_eq!(Trailer { path: "a", ..Trailer::default() }.line(), "[a: empty file]");

@@ -1,4 +1,5 @@
-//! The logs of a local store: one file each, `log/<session>.log`, `log/versions` and `log/approvals`. Opens only private regular
+//! The logs of a local store: one file each, `log/<session>.log`, `log/<session>.calls`, `log/calls`,
+//! `log/versions` and `log/approvals`. Opens only private regular
 //! files and never follows a link. Putting a log aside is a mark on the file, which all who have it open see, and a rename.
 
 mod log;
@@ -25,9 +26,10 @@ use crate::{fault::missing_or, snapshot::bytes::read_at};
 /// Far more than a header has: a log with a second line has it within these.
 const HEADER_BYTES: u64 = 64 * 1024;
 
-/// The files of the logs that are of no session. No session's file can have such a name: they all end in `.log`.
+/// The files of the logs that are of no session. No session's file can have such a name: they all end in `.log` or `.calls`.
 const VERSIONS: &str = "versions";
 const APPROVALS: &str = "approvals";
+const CALLS: &str = "calls";
 
 /// The folder of the logs.
 #[derive(Debug)]
@@ -158,6 +160,8 @@ impl LogName {
             Self::Session(name) => format!("{name}.log"),
             Self::Versions => VERSIONS.to_owned(),
             Self::Approvals => APPROVALS.to_owned(),
+            Self::Calls(Some(name)) => format!("{name}.{CALLS}"),
+            Self::Calls(None) => CALLS.to_owned(),
         }
     }
 
@@ -166,7 +170,12 @@ impl LogName {
         match name {
             VERSIONS => Some(Self::Versions),
             APPROVALS => Some(Self::Approvals),
-            session => SessionName::parse(session.strip_suffix(".log")?).ok().map(Self::Session),
+            CALLS => Some(Self::Calls(None)),
+            other => match other.rsplit_once('.')? {
+                (session, "log") => SessionName::parse(session).ok().map(Self::Session),
+                (session, CALLS) => SessionName::parse(session).ok().map(|name| Self::Calls(Some(name))),
+                _ => None,
+            },
         }
     }
 }

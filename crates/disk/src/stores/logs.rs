@@ -16,6 +16,8 @@ pub enum LogName {
     Versions,
     /// Which calls waited for a person, and what was decided; there is one such log.
     Approvals,
+    /// The calls of a conversation, or those without one.
+    Calls(Option<SessionName>),
 }
 
 impl LogName {
@@ -24,7 +26,7 @@ impl LogName {
     pub fn session(&self) -> Option<&SessionName> {
         match self {
             Self::Session(name) => Some(name),
-            Self::Versions | Self::Approvals => None,
+            Self::Versions | Self::Approvals | Self::Calls(_) => None,
         }
     }
 }
@@ -41,6 +43,8 @@ impl fmt::Display for LogName {
             Self::Session(name) => write!(f, "session `{name}`"),
             Self::Versions => f.write_str("the workspace's versions"),
             Self::Approvals => f.write_str("approvals"),
+            Self::Calls(Some(name)) => write!(f, "the calls of session `{name}`"),
+            Self::Calls(None) => f.write_str("the calls without a session"),
         }
     }
 }
@@ -202,6 +206,8 @@ impl fmt::Display for RetiredLog {
             LogName::Session(name) => write!(f, "{name}.log.retired-{}", self.number),
             LogName::Versions => write!(f, "versions.retired-{}", self.number),
             LogName::Approvals => write!(f, "approvals.retired-{}", self.number),
+            LogName::Calls(Some(name)) => write!(f, "{name}.calls.retired-{}", self.number),
+            LogName::Calls(None) => write!(f, "calls.retired-{}", self.number),
         }
     }
 }

@@ -51,6 +51,8 @@ impl Answer<Handle> {
             total: self.total_lines,
             beyond: asked_to.filter(|line| *line > u64::from(self.total_lines)),
             next: self.next.map(|line| (next_argument, line)),
+            // The hash of a secret tells something about it.
+            of: self.meta.as_ref().filter(|_| self.reason != Reason::Sensitive).map(|meta| meta.served),
             notices: &notices,
             handle: self.given.as_deref().filter(|_| handle),
         };

@@ -251,6 +251,15 @@ pub enum Error {
         /// Which file.
         path: String,
     },
+    /// The lines that were asked for are to follow lines of a text that the file has no more.
+    OtherText {
+        /// Which file.
+        path: String,
+        /// The first digits of the text's hash, as asked.
+        expected: String,
+        /// Lines in the file now.
+        total: u32,
+    },
     /// No parser takes the file.
     NoLanguage {
         /// Which file.
@@ -420,6 +429,7 @@ impl Error {
             Self::NoSymbol { .. } => "NO_SYMBOL",
             Self::Ambiguous { .. } => "AMBIGUOUS",
             Self::Changed { .. } => "CHANGING",
+            Self::OtherText { .. } => "CHANGED",
             Self::NoLanguage { .. } => "NO_LANGUAGE",
             Self::TooHard { .. } => "TOO_HARD",
             Self::Index { .. } => "INDEX",

@@ -131,6 +131,8 @@ pub struct WrittenFile {
     pub merged: bool,
     /// The exact change; empty for a sensitive file.
     pub diff: String,
+    /// The text that the edit was made for, where others had changed the file since.
+    pub base: Option<ContentHash>,
 }
 
 /// Lines of a file that a refusal shows.

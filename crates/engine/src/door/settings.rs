@@ -10,6 +10,8 @@ use readproof_core::{
 use readproof_disk::{GitSettings, HardLinks, PolicySources, STANDARD_PATTERNS, SmallTexts, Whose};
 use std::path::PathBuf;
 
+use super::CallLog;
+
 /// The settings of an engine.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -59,6 +61,8 @@ pub struct Settings {
     pub user: Option<String>,
     /// Of which files earlier texts are kept.
     pub history: Keeping,
+    /// Whether calls are logged, so that they can be verified later.
+    pub call_log: CallLog,
     /// Whether a conversation is told unasked what others changed of the files that it was shown.
     pub tell: bool,
     /// For how many days after a file got another text; 0 is for ever.
@@ -218,6 +222,7 @@ impl Default for Settings {
             whose: Whose::default(),
             user: None,
             history: Keeping::default(),
+            call_log: CallLog::Off,
             tell: true,
             history_days: 0,
             history_bytes: 0,

@@ -210,7 +210,12 @@ fn changed(plan: &Plan, begun: EntryId, text: &str, at: u64) -> Changed {
 
 /// The whole answer: a part for each file.
 fn said(plans: &[Plan]) -> String {
-    let parts = plans.iter().map(|plan| plan.said.trim_end_matches('\n'));
+    say_all(plans.iter().map(|plan| plan.said.as_str()))
+}
+
+/// What is said of each file, as one answer.
+pub(crate) fn say_all<'s>(parts: impl Iterator<Item = &'s str>) -> String {
+    let parts = parts.map(|part| part.trim_end_matches('\n'));
     parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
@@ -229,6 +234,7 @@ fn file_of(plan: &Plan) -> WrittenFile {
         assumed: plan.assumed.clone(),
         merged: plan.base.is_some(),
         diff: plan.diff(),
+        base: hash(plan.base.as_ref()),
     }
 }
 

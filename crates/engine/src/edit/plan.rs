@@ -19,7 +19,7 @@ use super::{
     base::Base,
     merge::{Merged, three_way},
 };
-use crate::{Conversation, Engine, Error};
+use crate::{Conversation, Engine, Error, StoodOn};
 
 /// The most lines and characters of a diff that an answer shows. What does not fit is not held, and the answer says so.
 const SHOWN_LINES: u32 = 120;
@@ -133,6 +133,9 @@ impl Engine {
     ) -> Result<Plan, Error> {
         let (file, over) = (&wanted.file, wanted.over);
         let there = self.there(file, &wanted.intent)?;
+        if there.sensitive {
+            self.stands_on(|| StoodOn::sensitive(file.key().as_str()));
+        }
         let plan = Plan {
             file: file.clone(),
             path: file.key().to_string(),
@@ -172,7 +175,7 @@ impl Engine {
             Intent::Pieces(pieces) => self.edited(caller, conversation, plan, (pieces, over), &there)?,
             Intent::Delete => {
                 self.may_replace(conversation, file, &there, over)?;
-                Plan { said: format!("deleted {}", label(&self.named_to_person(&plan.path))), ..plan }
+                Plan { said: say_deleted(&self.named_to_person(&plan.path)), ..plan }
             }
             Intent::Arrive { from, pieces } => match there.text() {
                 Some(_) => return Err(Error::Exists { path: plan.path, actual: there.told_hash() }),
@@ -188,8 +191,7 @@ impl Engine {
 
     fn written(&self, plan: Plan, content: &str, word: &str) -> Result<Plan, Error> {
         let after = text_for(&plan.path, content.to_owned())?;
-        let name = label(&self.named_to_person(&plan.path));
-        let said = format!("{word} {name}: {} bytes, {} lines", after.as_str().len(), after.total());
+        let said = say_written(&self.named_to_person(&plan.path), word, &after);
         Ok(Plan { after: Some(after), whole: true, said, ..plan })
     }
 
@@ -199,20 +201,14 @@ impl Engine {
             return Ok(Plan { whole: false, ..self.written(plan, content, "created")? });
         };
         let after = text_for(&plan.path, content.to_owned())?;
-        let notes = [format!("as it was at {to}")];
-        let (hunks, said) = told((&self.named_to_person(&plan.path), &plan.path), &before, &after, &notes);
+        let (hunks, said) = say_restored((&self.named_to_person(&plan.path), &plan.path), &before, &after, to);
         Ok(Plan { after: Some(after), hunks, said, ..plan })
     }
 
     fn appended(&self, plan: Plan, content: &str) -> Result<Plan, Error> {
         let Some(before) = plan.before.clone() else { return self.written(plan, content, "created") };
         let after = text_for(&plan.path, [before.as_str(), content].concat())?;
-        let hunks: Vec<Hunk> = made(&before, &after, &plan.path)
-            .hunks
-            .into_iter()
-            .map(|hunk| Hunk { keeps: Keeps::Unknown, ..hunk })
-            .collect();
-        let said = answer(&self.named_to_person(&plan.path), &hunks, after.total(), 1);
+        let (hunks, said) = say_appended((&self.named_to_person(&plan.path), &plan.path), &before, &after);
         Ok(Plan { after: Some(after), hunks, said, ..plan })
     }
 
@@ -237,8 +233,8 @@ impl Engine {
                     .after
             }
         };
-        let name = |path: &str| label(&self.named_to_person(path));
-        let said = format!("moved {} to {}: {} lines", name(from.key().as_str()), name(&plan.path), after.total());
+        let name = |path: &str| self.named_to_person(path);
+        let said = say_moved((&name(from.key().as_str()), &name(&plan.path)), &after);
         let sensitive = plan.sensitive || there.sensitive;
         Ok(Plan { after: Some(after), from: Some(from.clone()), sensitive, said, ..plan })
     }
@@ -341,25 +337,15 @@ impl Engine {
     /// An edit of the text that is there. If one change matched exactly, its call says what the new lines are; otherwise the
     /// answer shows them.
     fn edited_in_place(&self, plan: Plan, edit: Edit, pieces: &[Piece]) -> Plan {
-        let Edit { after, hunks, count, assumed, .. } = edit;
-        if assumed.is_empty() {
-            let one = pieces.len() == 1;
-            let hunks: Vec<Hunk> =
-                hunks.into_iter().map(|hunk| if one { hunk } else { Hunk { keeps: Keeps::Unknown, ..hunk } }).collect();
-            let said = answer(&self.named_to_person(&plan.path), &hunks, after.total(), count);
-            return Plan { after: Some(after), hunks, said, ..plan };
-        }
         let Some(before) = plan.before.clone() else { return plan };
-        let notes: Vec<String> = assumed.iter().map(assumption).collect();
-        let (hunks, said) = told((&self.named_to_person(&plan.path), &plan.path), &before, &after, &notes);
+        let (hunks, said) = say_edited((&self.named_to_person(&plan.path), &plan.path), &before, &edit, pieces);
+        let Edit { after, assumed, .. } = edit;
         Plan { after: Some(after), hunks, assumed, said, ..plan }
     }
 
     /// An edit of an older text, with what others changed since.
     fn merged(&self, plan: Plan, base: Text, merged: Text, assumed: Vec<Assumed>) -> Plan {
-        let mut notes: Vec<String> = assumed.iter().map(assumption).collect();
-        notes.push("merged with what someone else changed since you read it; the diff shows both".to_owned());
-        let (hunks, said) = told((&self.named_to_person(&plan.path), &plan.path), &base, &merged, &notes);
+        let (hunks, said) = say_merged((&self.named_to_person(&plan.path), &plan.path), &base, &merged, &assumed);
         Plan { base: Some(base), after: Some(merged), hunks, assumed, said, ..plan }
     }
 
@@ -427,6 +413,60 @@ impl Engine {
         }
         Err(Error::Precondition { path: file.key().to_string(), expected: None, actual: there.told_hash() })
     }
+}
+
+/// What the model is told of a file that got a text as a whole. All of these are also what a replay compares with; `name` is the file
+/// as the person knows it.
+pub(crate) fn say_written(name: &str, word: &str, after: &Text) -> String {
+    format!("{word} {}: {} bytes, {} lines", label(name), after.as_str().len(), after.total())
+}
+
+/// Of a file that went.
+pub(crate) fn say_deleted(name: &str) -> String {
+    format!("deleted {}", label(name))
+}
+
+/// Of a file that got another name.
+pub(crate) fn say_moved((from, to): (&str, &str), after: &Text) -> String {
+    format!("moved {} to {}: {} lines", label(from), label(to), after.total())
+}
+
+/// Of a file that got an earlier text back.
+pub(crate) fn say_restored(names: (&str, &str), before: &Text, after: &Text, to: VersionId) -> (Vec<Hunk>, String) {
+    told(names, before, after, &[format!("as it was at {to}")])
+}
+
+/// Of a file that got longer.
+pub(crate) fn say_appended((name, path): (&str, &str), before: &Text, after: &Text) -> (Vec<Hunk>, String) {
+    let hunks = made(before, after, path).hunks.into_iter();
+    let hunks: Vec<Hunk> = hunks.map(|hunk| Hunk { keeps: Keeps::Unknown, ..hunk }).collect();
+    let said = answer(name, &hunks, after.total(), 1);
+    (hunks, said)
+}
+
+/// Of an edit of the text that was there. If one change matched exactly, its call says what the new lines are.
+pub(crate) fn say_edited(
+    (name, path): (&str, &str),
+    before: &Text,
+    edit: &Edit,
+    pieces: &[Piece],
+) -> (Vec<Hunk>, String) {
+    if !edit.assumed.is_empty() {
+        let notes: Vec<String> = edit.assumed.iter().map(assumption).collect();
+        return told((name, path), before, &edit.after, &notes);
+    }
+    let one = pieces.len() == 1;
+    let keeps = |hunk: &Hunk| if one { *hunk } else { Hunk { keeps: Keeps::Unknown, ..*hunk } };
+    let hunks: Vec<Hunk> = edit.hunks.iter().map(keeps).collect();
+    let said = answer(name, &hunks, edit.after.total(), edit.count);
+    (hunks, said)
+}
+
+/// Of an edit of an older text, with what others changed since.
+pub(crate) fn say_merged(names: (&str, &str), base: &Text, merged: &Text, assumed: &[Assumed]) -> (Vec<Hunk>, String) {
+    let mut notes: Vec<String> = assumed.iter().map(assumption).collect();
+    notes.push("merged with what someone else changed since you read it; the diff shows both".to_owned());
+    told(names, base, merged, &notes)
 }
 
 /// A text for a file, which must be one that can be read again.

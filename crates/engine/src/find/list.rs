@@ -1,14 +1,20 @@
 //! What is in a folder: names, sizes and numbers of lines, bounded. No line of a file is shown, so nothing is recorded.
 
-use readproof_core::operation::{Extent, Hidden, LISTED, List};
+use readproof_core::{
+    operation::{Extent, Hidden, LISTED, List},
+    text::Text,
+};
 use readproof_disk::{Baseline, Compare as GitCompare, LocateError};
 use readproof_index::{HiddenFiles, WalkEntry, WalkRules, walk_by};
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{Control, Engine, Error, Settings};
+use crate::{Control, Engine, Error, Settings, StoodOn};
 
 /// The most names that are counted.
 const MOST_NAMES: usize = 500_000;
+
+/// The most names that a record of a list keeps.
+const MOST_NOTED: usize = 20_000;
 
 /// The largest file whose lines are counted.
 const COUNTED_BYTES: u64 = 1 << 20;
@@ -97,23 +103,37 @@ impl Engine {
     pub(crate) fn list(&self, asked: &List, control: &Control<'_>) -> Result<Listed, Error> {
         let here = asked.extent.path.as_deref().unwrap_or(".");
         let under = self.part(here)?;
-        let mut top = Node::default();
-        let prefix = if under == "." { String::new() } else { format!("{under}/") };
-        self.each_file(&asked.extent, Some(&under), control, &mut |name| {
-            // A file is its own list.
-            top.add(name.strip_prefix(&prefix).unwrap_or(&name));
-        })?;
-        let most = asked.limit.unwrap_or(LISTED);
-        let whole = top.depth();
-        let fits = |depth: &u32| top.entries(*depth) <= most;
-        let depth = asked.depth.unwrap_or_else(|| (1..=whole).take_while(fits).last().unwrap_or(1)).clamp(1, whole);
-        let mut listed = Listed { path: under, files: top.all, depth, deeper: depth < whole, ..Listed::default() };
+        let mut names = Vec::new();
+        self.each_file(&asked.extent, Some(&under), control, &mut |name| names.push(name))?;
         let is_file = !self.is_folder(here);
-        collect(&top, if is_file { "" } else { &prefix }, depth, &mut listed.entries);
-        listed.left_out = listed.entries.len().saturating_sub(most) as u64;
-        listed.entries.truncate(most);
+        let mut listed = arranged(asked, &under, is_file, &names);
         self.measure(&mut listed.entries, control)?;
+        if self.is_recorded() {
+            self.notes_names(&listed, is_file, &names);
+        }
         Ok(listed)
+    }
+
+    /// Notes which names there were, and what was said of those that are shown: a list stands on that and not on a text.
+    fn notes_names(&self, listed: &Listed, is_file: bool, names: &[String]) {
+        if names.len() > MOST_NOTED {
+            return self.stands_on(|| StoodOn::unkept(&listed.path));
+        }
+        let sizes: BTreeMap<&str, ListedKind> =
+            listed.entries.iter().map(|entry| (entry.name.as_str(), entry.what)).collect();
+        let mut text = format!("{}\n", if is_file { "file" } else { "folder" });
+        for name in names {
+            let size = |what: &ListedKind| match what {
+                ListedKind::File { bytes, lines } => {
+                    Some((bytes.to_string(), lines.map_or_else(|| "-".to_owned(), |lines| lines.to_string())))
+                }
+                ListedKind::Folder { .. } => None,
+            };
+            let size = sizes.get(name.as_str()).and_then(size);
+            let (bytes, lines) = size.unwrap_or_else(|| ("-".to_owned(), "-".to_owned()));
+            text.push_str(&format!("{bytes} {lines} {}\n", name.replace('\\', "\\\\").replace('\n', "\\n")));
+        }
+        self.stands_on(|| StoodOn::text(&listed.path, &Text::new(text)));
     }
 
     /// The name of a file or folder in the workspace, as written.
@@ -202,6 +222,65 @@ impl Engine {
         let ends = bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
         Some(ends + u64::from(bytes.last().is_some_and(|last| *last != b'\n')))
     }
+}
+
+/// The list that these names make, without sizes.
+fn arranged(asked: &List, under: &str, is_file: bool, names: &[String]) -> Listed {
+    let mut top = Node::default();
+    let prefix = if under == "." { String::new() } else { format!("{under}/") };
+    for name in names {
+        // A file is its own list.
+        top.add(name.strip_prefix(&prefix).unwrap_or(name));
+    }
+    let most = asked.limit.unwrap_or(LISTED);
+    let whole = top.depth();
+    let fits = |depth: &u32| top.entries(*depth) <= most;
+    let depth = asked.depth.unwrap_or_else(|| (1..=whole).take_while(fits).last().unwrap_or(1)).clamp(1, whole);
+    let (path, deeper) = (under.to_owned(), depth < whole);
+    let mut listed = Listed { path, files: top.all, depth, deeper, ..Listed::default() };
+    collect(&top, if is_file { "" } else { &prefix }, depth, &mut listed.entries);
+    listed.left_out = listed.entries.len().saturating_sub(most) as u64;
+    listed.entries.truncate(most);
+    listed
+}
+
+/// The list that a record stands on, made again; `None` if the text is no such record.
+pub(crate) fn listed_again(asked: &List, under: &str, noted: &str) -> Option<Listed> {
+    let mut lines = noted.split_terminator('\n');
+    let is_file = lines.next()? == "file";
+    let (mut names, mut sizes) = (Vec::new(), BTreeMap::new());
+    for line in lines {
+        let mut words = line.splitn(3, ' ');
+        let (bytes, count, name) = (words.next()?, words.next()?, unescaped(words.next()?));
+        if let Ok(bytes) = bytes.parse() {
+            sizes.insert(name.clone(), ListedKind::File { bytes, lines: count.parse().ok() });
+        }
+        names.push(name);
+    }
+    let mut listed = arranged(asked, under, is_file, &names);
+    for entry in &mut listed.entries {
+        if let (ListedKind::File { .. }, Some(size)) = (entry.what, sizes.get(&entry.name)) {
+            entry.what = *size;
+        }
+    }
+    Some(listed)
+}
+
+/// A name that was put on one line.
+fn unescaped(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    let mut chars = name.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' if chars.as_str().starts_with('n') => {
+                chars.next();
+                out.push('\n');
+            }
+            '\\' => out.extend(chars.next()),
+            other => out.push(other),
+        }
+    }
+    out
 }
 
 /// The rules of a walk of a part of the workspace.

@@ -74,6 +74,7 @@ impl Engine {
                 Outlines { path, files: vec![file], ..Outlines::default() }
             }
         };
+        self.notes_input("outlined", || format!("{} {}", u8::from(out.is_folder), out.files_left_out));
         if asked.signatures {
             out.fit(asked.max_chars);
             let shown: Vec<Glimpse> = out.files.iter().map(Outlined::glimpse).collect();
@@ -114,6 +115,31 @@ impl Engine {
                 Err(Error::Aborted) => return Err(Error::Aborted),
                 Err(_) => out.unknown += 1,
             }
+        }
+        Ok(out)
+    }
+
+    /// What the files that a record stands on define, as one answer.
+    pub(crate) fn outline_again(
+        &self,
+        asked: &Ask,
+        noted: &str,
+        files: &[(String, Text)],
+        control: &Control<'_>,
+    ) -> Result<Outlines, Error> {
+        let (is_folder, left_out) = noted.split_once(' ').unwrap_or_default();
+        let mut out = Outlines { is_folder: is_folder == "1", ..Outlines::default() };
+        out.files_left_out = left_out.parse().unwrap_or_default();
+        for (path, text) in files {
+            match self.outlined(path, text, control) {
+                Ok(file) if file.symbols.is_empty() && out.is_folder => {}
+                Ok(file) => out.files.push(file),
+                Err(_) if out.is_folder => {}
+                Err(error) => return Err(error),
+            }
+        }
+        if asked.signatures {
+            out.fit(asked.max_chars);
         }
         Ok(out)
     }

@@ -272,14 +272,7 @@ impl Engine {
             return Err(Error::Changed { path });
         }
         let (_, outline) = self.outline_of(&path, &text, control)?;
-        let mut wanted: Vec<Lines> = outline.imports.clone();
-        let definition = found.symbol.lines;
-        let encloses = |lines: Lines| {
-            lines != definition && lines.first() <= definition.first() && definition.last() <= lines.last()
-        };
-        wanted.extend(outline.symbols.iter().filter(|symbol| encloses(symbol.lines)).map(|symbol| symbol.signature));
-        wanted.sort_unstable();
-        let (runs, cut) = cut(&text, &wanted, found.symbol.lines);
+        let (runs, cut) = surroundings(&outline, &text, found.symbol.lines);
         let shown: Vec<_> = runs.iter().map(|run| Glimpse::text(&path, run.lines.first().into(), &run.text)).collect();
         let notices = self.saw(log, call, shown.into_iter());
         Ok(Surroundings { runs, cut, notices })
@@ -292,7 +285,35 @@ impl Engine {
         control: &Control<'_>,
     ) -> Result<(Vec<DefinedAt>, Vec<String>), Error> {
         let (path, text) = self.text_of(path)?;
-        let (_, outline) = self.outline_of(&path, &text, control)?;
+        self.in_text((&path, &text), target, control)
+    }
+
+    /// A definition that a record stands on, found again in its text, with what stands around it.
+    pub(crate) fn definition_again(
+        &self,
+        asked: &ReadSymbol,
+        (path, text): (&str, &Text),
+        control: &Control<'_>,
+    ) -> Result<(Lines, Vec<Around>), Error> {
+        let target = Target::parse(&asked.target).ok_or(Error::EmptySymbol)?;
+        let (found, _) = self.in_text((path, text), &target, control)?;
+        let none = || Error::NoSymbol { target: asked.target.clone(), path: None, near: Vec::new(), missed: None };
+        let one = choose(found).map_err(|_| none())?;
+        if !asked.include_context {
+            return Ok((one.symbol.lines, Vec::new()));
+        }
+        let (_, outline) = self.outline_of(path, text, control)?;
+        Ok((one.symbol.lines, surroundings(&outline, text, one.symbol.lines).0))
+    }
+
+    fn in_text(
+        &self,
+        (path, text): (&str, &Text),
+        target: &Target,
+        control: &Control<'_>,
+    ) -> Result<(Vec<DefinedAt>, Vec<String>), Error> {
+        let path = path.to_owned();
+        let (_, outline) = self.outline_of(&path, text, control)?;
         let fits = outline.symbols.iter().filter(|symbol| target.fits(&path, symbol));
         let found: Vec<DefinedAt> =
             fits.map(|symbol| DefinedAt { path: path.clone(), hash: text.hash(), symbol: symbol.clone() }).collect();
@@ -491,6 +512,16 @@ fn choose(found: Vec<DefinedAt>) -> Result<Resolved, Several> {
         Candidate { path: defined.path.clone(), symbol: defined.symbol.clone(), target }
     };
     Err(Several { total: meant.len() as u64, first: meant.iter().take(NAMED).map(candidate).collect() })
+}
+
+/// The imports of a text, and the signatures of what encloses a definition in it; whether some of it was left out.
+fn surroundings(outline: &Outline, text: &Text, definition: Lines) -> (Vec<Around>, bool) {
+    let mut wanted: Vec<Lines> = outline.imports.clone();
+    let encloses =
+        |lines: Lines| lines != definition && lines.first() <= definition.first() && definition.last() <= lines.last();
+    wanted.extend(outline.symbols.iter().filter(|symbol| encloses(symbol.lines)).map(|symbol| symbol.signature));
+    wanted.sort_unstable();
+    cut(text, &wanted, definition)
 }
 
 /// As many of the wanted lines as the limits allow, in runs and without those already shown; and whether some were left

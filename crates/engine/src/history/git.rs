@@ -11,7 +11,7 @@ use readproof_disk::{
     SessionName, StandsIn, Working, WorkingError, looks_binary,
 };
 
-use crate::{CompareNotice, Control, Engine, Error, Notice, Settings, read::Glimpse};
+use crate::{CompareNotice, Control, Engine, Error, Notice, Settings, StoodOn, read::Glimpse};
 
 /// How the new version differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,7 +159,54 @@ impl Engine {
         }
         let (file, pair) = self.both(asked, control)?;
         control.check_cancelled()?;
+        if self.is_recorded() {
+            self.notes_pair(&file, &pair);
+        }
         shown(file.key().to_string(), pair, asked, control)
+    }
+
+    /// Notes both sides of a comparison, where both are text.
+    fn notes_pair(&self, file: &FileRef, pair: &Pair) {
+        let path = file.key().as_str();
+        if self.shared.sensitive.is_sensitive(&self.root, file) {
+            return self.stands_on(|| StoodOn::sensitive(path));
+        }
+        let side = |kept: &Option<Kept>| match kept {
+            None => Some(("-".to_owned(), None)),
+            Some(kept) => {
+                let text = Text::from_bytes(kept.bytes.clone()).ok().filter(|_| !kept.binary)?;
+                Some((format!("{} {}", kept.mode.as_str(), text.hash()), Some(text)))
+            }
+        };
+        let (Some(old), Some(new)) = (side(&pair.old), side(&pair.new)) else {
+            return self.stands_on(|| StoodOn::unkept(path));
+        };
+        for text in [&old.1, &new.1].into_iter().flatten() {
+            self.stands_on(|| StoodOn::text(path, text));
+        }
+        self.notes_input("name", || pair.name.clone());
+        self.notes_input("old", || old.0);
+        self.notes_input("new", || new.0);
+    }
+
+    /// The diff between the two sides that a record stands on; `None` if it names no such sides.
+    pub(crate) fn compared_again(
+        asked: &Compare,
+        (path, name): (&str, &str),
+        sides: [(&str, Option<&Text>); 2],
+    ) -> Option<Result<Compared, Error>> {
+        let kept = |(said, text): (&str, Option<&Text>)| {
+            if said == "-" {
+                return Some(None);
+            }
+            let (mode, _) = said.split_once(' ')?;
+            let mode = GitMode::ALL.into_iter().find(|known| known.as_str() == mode)?;
+            Some(Some(Kept { mode, bytes: text?.as_str().as_bytes().to_vec(), binary: false, id: None }))
+        };
+        let [old, new] = sides;
+        let (old, new) = (kept(old)?, kept(new)?);
+        let pair = Pair { name: name.to_owned(), commit: None, old, new, tracked: true, notices: Vec::new() };
+        Some(shown(path.to_owned(), pair, asked, &Control::WAIT))
     }
 
     /// The first candidate name that exists on either side.

@@ -309,7 +309,7 @@ fn gap_entry(id: VersionId, gap: Unwatched) -> HistoryEntry {
 }
 
 /// The first lines of a text that fit.
-pub(super) fn cut(text: &Text, most: AnswerLimit) -> (&str, u32) {
+pub(crate) fn cut(text: &Text, most: AnswerLimit) -> (&str, u32) {
     let (mut end, mut chars, mut lines) = (0, 0_usize, 0);
     for line in text.as_str().split_inclusive('\n') {
         chars += line.chars().count();

@@ -17,6 +17,7 @@ use super::{
 };
 use crate::{
     Control, Conversation, Engine, Error, HistoryError, LoggedSession, Written,
+    door::of_rewound_files,
     edit::{Intent, Wanted},
 };
 
@@ -107,6 +108,7 @@ impl Engine {
             goals.extend(goal);
         }
         if asked.dry_run {
+            self.notes_input("rewound", || of_rewound_files(to, &files));
             return Ok(Rewound { to, files, others, written: None, leaf: None });
         }
         refuse_too_much(&goals)?;
@@ -123,6 +125,7 @@ impl Engine {
             },
             (_, _) => None,
         };
+        self.notes_input("rewound", || of_rewound_files(to, &files));
         Ok(Rewound { to, files, others, written, leaf })
     }
 

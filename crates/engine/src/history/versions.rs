@@ -1,7 +1,7 @@
 //! The version log from the engine's side: opened once, and asked for the versions of a file.
 
 use readproof_core::{
-    diff::{Side, fit, patches},
+    diff::{Patch, Side, fit, patches},
     operation::CompareVersions,
     text::{ContentHash, Text},
 };
@@ -12,7 +12,7 @@ use readproof_hosts::{
 };
 
 use super::log::checkpoint_called;
-use crate::{Control, Engine, Error, Notice, conversation::locked, read::Glimpse};
+use crate::{Control, Engine, Error, Notice, StoodOn, conversation::locked, read::Glimpse};
 use std::sync::Arc;
 
 /// A text of a file: a version that is kept, or the one that is there.
@@ -121,10 +121,12 @@ impl Engine {
             },
         };
         let (before, after) = (text(&from)?, text(&to)?);
-        let same = before.as_ref().map(Text::as_str) == after.as_ref().map(Text::as_str);
-        let side = |text| Some(Side { mode: "100644", text: Some(text), same });
-        let found = patches(&path, before.as_ref().and_then(side), after.as_ref().and_then(side), control.cancelled);
-        let found = found.ok_or(Error::Aborted)?;
+        for (name, text) in [("old", &before), ("new", &after)] {
+            let hash = text.as_ref().map_or_else(|| "-".to_owned(), |text| text.hash().to_string());
+            self.notes_input(name, || hash);
+            text.iter().for_each(|text| self.stands_on(|| StoodOn::text(&path, text)));
+        }
+        let found = patches_between(&path, (before.as_ref(), after.as_ref()), control).ok_or(Error::Aborted)?;
         let fitted = fit(&found, request.most.lines, request.most.chars);
         let changed = found.iter().fold((0, 0), |sum, patch| (sum.0 + patch.added, sum.1 + patch.removed));
         let sides: Vec<Glimpse> = ['+', '-'].into_iter().map(|side| Glimpse::diff(&path, &fitted.text, side)).collect();
@@ -150,7 +152,7 @@ impl Engine {
     }
 
     /// Whether a text was erased. If the log cannot be read, the question that led here fails for that reason.
-    pub(super) fn is_erased(&self, hash: ContentHash) -> bool {
+    pub(crate) fn is_erased(&self, hash: ContentHash) -> bool {
         matches!(self.with_versions(Create::No, |versions| Ok(versions.is_erased(hash))), Ok(Some(true)))
     }
 
@@ -176,6 +178,22 @@ impl Engine {
             }
         }
     }
+}
+
+fn patches_between<'t>(
+    path: &str,
+    (before, after): (Option<&'t Text>, Option<&'t Text>),
+    control: &Control<'_>,
+) -> Option<Vec<Patch<'t>>> {
+    let same = before.map(Text::as_str) == after.map(Text::as_str);
+    let side = |text| Some(Side { mode: "100644", text: Some(text), same });
+    patches(path, before.and_then(side), after.and_then(side), control.cancelled)
+}
+
+/// The diff between two texts that a record stands on.
+pub(crate) fn versions_again(request: &CompareVersions, path: &str, sides: (Option<&Text>, Option<&Text>)) -> String {
+    let found = patches_between(path, sides, &Control::WAIT).unwrap_or_default();
+    fit(&found, request.most.lines, request.most.chars).text
 }
 
 /// A version of one file, with the texts before and after.

@@ -3,7 +3,7 @@
 
 use readproof_core::{
     operation::{End, ReadEnd},
-    text::NotText,
+    text::{NotText, Text},
 };
 use readproof_disk::{SessionName, SnapshotError, Stream};
 use std::io;
@@ -58,8 +58,11 @@ impl Engine {
         let ReadEnd { path, end, lines, chars } = asked;
         let (end, lines, chars) = (*end, *lines, *chars);
         // With an offset given, `:10-20` is not taken for a range but for part of the name.
-        let target = self.resolve_target(path, Some(1), None)?;
+        let mut target = self.resolve_target(path, Some(1), None)?;
         let name = target.file.key().to_string();
+        if let Some(text) = self.ground_text(&mut target) {
+            return end_in(&name, &text, asked);
+        }
         let stream = self.root.stream(&target.file, target.opened, self.hard_links())?;
         let most = Room { lines, chars: chars as usize };
         let bytes = stream.stat().len;
@@ -68,16 +71,35 @@ impl Engine {
             End::Head => head(read, most),
             End::Tail => tail(read, bytes, most),
         };
-        let found = found.map_err(|error| match error {
-            EndError::Io(source) => SnapshotError::Io { name: name.clone(), source },
-            EndError::Shrank => SnapshotError::Changing { name: name.clone() },
-        })?;
-        let EndLines { first, total, truncated, cut, partial, .. } = found;
-        let count = lines_of(&found.bytes).count() as u64;
-        let text = found.text().map_err(|why| SnapshotError::NotText { name: name.clone(), why })?;
-        let notices = Vec::new();
-        Ok(EndOfFile { path: name, end, text, first, count, total, truncated, cut, partial, bytes, notices })
+        end_of_file(name, (end, bytes), found)
     }
+}
+
+/// The first or last lines of a text.
+pub(crate) fn end_in(name: &str, text: &Text, asked: &ReadEnd) -> Result<EndOfFile, Error> {
+    let all = text.as_str().as_bytes();
+    let read = |at: u64, len: usize| {
+        let at = usize::try_from(at).unwrap_or(usize::MAX).min(all.len());
+        Ok(all[at..all.len().min(at.saturating_add(len))].to_vec())
+    };
+    let (bytes, most) = (all.len() as u64, Room { lines: asked.lines, chars: asked.chars as usize });
+    let found = match asked.end {
+        End::Head => head(read, most),
+        End::Tail => tail(read, bytes, most),
+    };
+    end_of_file(name.to_owned(), (asked.end, bytes), found)
+}
+
+fn end_of_file(name: String, (end, bytes): (End, u64), found: Result<EndLines, EndError>) -> Result<EndOfFile, Error> {
+    let found = found.map_err(|error| match error {
+        EndError::Io(source) => SnapshotError::Io { name: name.clone(), source },
+        EndError::Shrank => SnapshotError::Changing { name: name.clone() },
+    })?;
+    let EndLines { first, total, truncated, cut, partial, .. } = found;
+    let count = lines_of(&found.bytes).count() as u64;
+    let text = found.text().map_err(|why| SnapshotError::NotText { name: name.clone(), why })?;
+    let notices = Vec::new();
+    Ok(EndOfFile { path: name, end, text, first, count, total, truncated, cut, partial, bytes, notices })
 }
 
 /// The limits of one answer.

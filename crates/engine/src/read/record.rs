@@ -11,7 +11,7 @@ use readproof_hosts::session::{Answered, Mark, SessionError};
 
 use super::{knowledge::CallContext, target::ResolvedTarget};
 use crate::{
-    Engine, Error, Notice,
+    Conversation, Engine, Error, Notice,
     door::{Answer, Receipt},
 };
 
@@ -71,6 +71,19 @@ impl PendingAnswer<'_> {
 }
 
 impl Engine {
+    /// What the caller gets, but for the text itself.
+    pub(super) fn answered<C: Conversation>(
+        &self,
+        conversation: &C,
+        pending: &PendingAnswer<'_>,
+        (context, given): (CallContext, C::Given),
+    ) -> Answer<C::Given> {
+        self.notes_read(conversation, pending);
+        let mut answer = pending.answer(context, given, |notice| conversation.says(notice));
+        answer.notices.extend(self.take_notices());
+        answer
+    }
+
     /// Stores the text and appends the answer. If that fails, knowledge is lost, but the answer is still sent.
     pub(crate) fn record(&self, context: &mut CallContext, pending: &PendingAnswer<'_>) -> Recorded<Option<Receipt>> {
         let Some(name) = context.session.clone() else { return Recorded::Done(None) };

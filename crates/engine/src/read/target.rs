@@ -6,16 +6,17 @@ use readproof_core::{
     operation::{Decoding, Extent, Names, Operation, Read},
     path::{Bearings, candidates, going_back, meant, split_range},
     pick::{Pick, Picked, around, last, span},
+    render::trailer::OF_DIGITS,
     scope::{Scope, ScopeError},
     text::Text,
 };
-use readproof_disk::{FileRef, LocateError, Opened, SessionName, Snapshot, SnapshotError};
+use readproof_disk::{FileRef, LocateError, Opened, SessionName, Snapshot, SnapshotError, SnapshotRules};
 use readproof_index::nearest;
 
 use std::{collections::BTreeMap, path::Path};
 
 use super::{CallContext, Glimpse};
-use crate::{Control, Engine, Error, Notice, conversation::locked};
+use crate::{Control, Engine, Error, Notice, StoodOn, conversation::locked};
 
 /// A file inside the workspace and the lines asked of it.
 pub struct ResolvedTarget {
@@ -32,6 +33,9 @@ pub struct ResolvedTarget {
     /// The name asked for, if this is another file that ends in it.
     pub instead_of: Option<String>,
 }
+
+/// The largest file that is read whole because a record wants its text, where the answer needs only a part.
+const GROUND_BYTES: u64 = 4 << 20;
 
 /// The most names that are suggested.
 const SUGGESTED: usize = 4;
@@ -70,8 +74,12 @@ fn unquoted(path: &str) -> Option<String> {
 
 impl ResolvedTarget {
     /// Resolves lines that can only be found in the text.
-    pub(crate) fn pick(&mut self, now: &Text, pick: &Pick, limits: &Limits) -> Result<(), Error> {
-        let picked = match pick {
+    pub(crate) fn pick(&mut self, now: &Text, read: &Read, limits: &Limits) -> Result<(), Error> {
+        if let Some(expected) = read.snapshot.as_ref().filter(|of| !is_of(now, of)) {
+            let (path, expected) = (self.file.key().to_string(), expected.clone());
+            return Err(Error::OtherText { path, expected, total: now.total() });
+        }
+        let picked = match &read.pick {
             Pick::Given => return Ok(()),
             Pick::Last(lines) => last(now, *lines, limits).map(|found| Picked {
                 lines: found,
@@ -101,6 +109,11 @@ impl ResolvedTarget {
     pub(crate) fn bad_range(&self, source: ScopeError) -> Error {
         Error::Range { path: self.file.key().to_string(), source }
     }
+}
+
+/// Whether these are the first hex digits of a text's hash, and enough of them.
+fn is_of(now: &Text, digits: &str) -> bool {
+    digits.len() >= OF_DIGITS && now.hash().to_hex().starts_with(digits.as_bytes())
 }
 
 impl Engine {
@@ -180,8 +193,48 @@ impl Engine {
         rules.max_bytes = most.map_or(max_bytes, |most| most.min(max_bytes));
         match self.root.snapshot_opened(&target.file, opened, known, &rules) {
             Err(SnapshotError::TooLarge { .. }) if rules.max_bytes < max_bytes => Err(Error::NotQuick),
-            read => Ok(read?),
+            read => {
+                let read = read?;
+                self.stands_on(|| self.ground(&target.file, &read));
+                Ok(read)
+            }
         }
+    }
+
+    /// The text of a file that is otherwise looked at in part, where the record of the call needs all of it: then this is the one read
+    /// of the file. `None` if no record is wanted, or there is no text to keep.
+    pub(crate) fn ground_text(&self, target: &mut ResolvedTarget) -> Option<Text> {
+        if !self.is_recorded() {
+            return None;
+        }
+        let path = target.file.key().to_string();
+        let rules =
+            SnapshotRules { max_bytes: GROUND_BYTES.min(self.shared.settings.file_bytes), ..self.snapshot_rules() };
+        if self.shared.sensitive.is_sensitive(&self.root, &target.file) {
+            self.stands_on(|| StoodOn::sensitive(&path));
+            return None;
+        }
+        match self.root.snapshot(&target.file, &rules) {
+            Ok(read) => {
+                let ground = self.ground(&target.file, &read);
+                let is_kept = ground.text.is_some();
+                self.stands_on(|| ground);
+                is_kept.then_some(read.text)
+            }
+            Err(_) => {
+                self.stands_on(|| StoodOn::unkept(&path));
+                None
+            }
+        }
+    }
+
+    /// What the record of a call says of a file that was read for it.
+    pub(crate) fn ground(&self, file: &FileRef, read: &Snapshot) -> StoodOn {
+        let path = file.key().as_str();
+        if self.shared.sensitive.is_sensitive_read(file, read) {
+            return StoodOn::sensitive(path);
+        }
+        if read.view.is_some() { StoodOn::unkept(path) } else { StoodOn::text(path, &read.text) }
     }
 
     /// The same; a file that is not UTF-8 is decoded if that is allowed and possible. Looking up what is declared about its
@@ -197,7 +250,9 @@ impl Engine {
                 let git = self.git_question(control);
                 let git = control.file_bytes.is_none().then_some(&git);
                 let view = self.root.view(&target.file, &self.snapshot_rules(), git).map_err(|_| error)?;
-                view.ok_or(Error::NotQuick)
+                let view = view.ok_or(Error::NotQuick)?;
+                self.stands_on(|| self.ground(&target.file, &view));
+                Ok(view)
             }
             done => done,
         }

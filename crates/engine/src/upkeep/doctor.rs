@@ -288,7 +288,9 @@ fn logs(store: &dyn Store) -> Vec<Check> {
         (LogName::Versions, "versions", "nothing to do: the next edit begins anew"),
         (LogName::Approvals, "approvals", "until it is moved away, whatever needs an approval is refused"),
     ];
-    for (log, name, advice) in of_all {
+    let calls = store.logs().list().into_iter().filter(|log| matches!(log, LogName::Calls(_)));
+    let calls = calls.map(|log| (log, "calls", "nothing to do: the next call keeps it as evidence and begins anew"));
+    for (log, name, advice) in of_all.into_iter().chain(calls) {
         let found = store.logs().look(&log);
         match found.and_then(|log| log.map(|mut log| log.catch_up().map(|all| (all.len(), log.torn()))).transpose()) {
             Ok(None) => {}

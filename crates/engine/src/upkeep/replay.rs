@@ -4,12 +4,14 @@
 //! and are replayed like the others. Read-only. What cannot be verified is reported as such, neither as right nor as
 //! wrong.
 
+mod calls;
+
 use readproof_core::{
     alike::holds,
     decide::{Ask, Base, Choice, Mode, Reason, choose_base, decide},
     limits::Answers,
     path::PathKey,
-    render::render,
+    render::{Shown, render},
     scope::ScopeError,
     text::{ContentHash, LINE_RULE, Text},
 };
@@ -25,14 +27,20 @@ const CACHE_BYTES: usize = 64 * 1024 * 1024;
 /// The report on one log.
 #[derive(Debug)]
 pub struct Replayed {
-    /// The session of the log.
-    pub session: SessionName,
+    /// The session of the log; `None` is the query log of calls without one.
+    pub session: Option<SessionName>,
+    /// Which of its logs.
+    pub of: ReplayedLog,
     /// The number of a log that was put aside; `None` is the one in use.
     pub retired: Option<u32>,
     /// Number of answers that match their record.
     pub verified: u64,
     /// Number of writes that match their record.
     pub written: u64,
+    /// Number of calls that match their record.
+    pub calls: u64,
+    /// How many of them searched many files: that nothing else matched cannot be verified.
+    pub searches: u64,
     /// Number of fragments left by failed writes, which are harmless.
     pub torn: u64,
     /// What cannot be verified.
@@ -43,6 +51,15 @@ pub struct Replayed {
     pub wrong: Vec<Finding<Wrong>>,
 }
 
+/// A kind of log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ReplayedLog {
+    /// Of a session: what was shown, written, refreshed, compacted.
+    Session,
+    /// Of every call.
+    Calls,
+}
+
 impl Replayed {
     /// How many answers, or writes, were checked.
     #[must_use]
@@ -50,6 +67,7 @@ impl Replayed {
         let verified = match about {
             About::Answer => self.verified,
             About::Write => self.written,
+            About::Call => self.calls,
             About::Log => 0,
         };
         let open = self.unverifiable.iter().filter(|finding| finding.about == about).count();
@@ -67,6 +85,8 @@ pub enum About {
     Answer,
     /// A write or edit by the agent.
     Write,
+    /// A call of the query log.
+    Call,
 }
 
 impl About {
@@ -77,6 +97,7 @@ impl About {
             Self::Log => "log",
             Self::Answer => "answer",
             Self::Write => "write",
+            Self::Call => "call",
         }
     }
 }
@@ -129,6 +150,14 @@ pub enum Unverifiable {
     PutAside(LogError),
     /// It is about a file that a rule hides.
     Hidden,
+    /// A text that it needs was erased.
+    Erased(ContentHash),
+    /// The text that it stood on was not kept: not text, too large, or the call was part of no conversation.
+    NotKept,
+    /// Its answer follows from more than texts, such as the history or the state of a conversation.
+    NotRerun,
+    /// The call failed for what was there then.
+    Failed(String),
 }
 
 impl Unverifiable {
@@ -145,6 +174,10 @@ impl Unverifiable {
             Self::Unfinished => "unfinished_write",
             Self::PutAside(_) => "put_aside",
             Self::Hidden => "hidden",
+            Self::Erased(_) => "erased",
+            Self::NotKept => "not_kept",
+            Self::NotRerun => "not_rerun",
+            Self::Failed(_) => "failed",
         }
     }
 }
@@ -177,6 +210,12 @@ pub enum Wrong {
     NotAlike,
     /// It is about a file that a rule hides.
     Hidden,
+    /// The definition is not in the text that the call stood on.
+    NotDefined,
+    /// A line that a search showed is not in the text of its file, or does not match.
+    NotFound,
+    /// The change does not turn the text before into the text after.
+    NotThatPatch,
 }
 
 /// Why what was held does not allow an answer.
@@ -214,6 +253,9 @@ impl Wrong {
             Self::NotThatEdit(..) => "not_that_edit",
             Self::NotAlike => "not_alike",
             Self::Hidden => "hidden",
+            Self::NotDefined => "not_defined",
+            Self::NotFound => "not_found",
+            Self::NotThatPatch => "not_that_patch",
         }
     }
 }
@@ -266,10 +308,12 @@ impl Engine {
             session.is_none_or(|name| of == name).then(|| replay_retired(store, of.clone(), &retired))
         });
         replayed.extend(retired);
+        replayed.extend(self.replay_calls(store, session));
         for report in &mut replayed {
             report.hide(&|name| self.named(name));
         }
-        replayed.sort_by(|one, other| (&one.session, one.retired).cmp(&(&other.session, other.retired)));
+        let key = |report: &Replayed| (report.session.clone(), report.of, report.retired);
+        replayed.sort_by_key(key);
         match session {
             Some(name) if replayed.is_empty() => Err(Error::NoSession(name.clone())),
             _ => Ok(replayed),
@@ -314,8 +358,17 @@ struct Report(Replayed);
 
 impl Report {
     fn new(session: SessionName, retired: Option<u32>) -> Self {
-        let (unverifiable, wrong) = (Vec::new(), Vec::new());
-        Self(Replayed { session, retired, verified: 0, written: 0, torn: 0, unverifiable, outside: Vec::new(), wrong })
+        Self::of(Some(session), ReplayedLog::Session, retired)
+    }
+
+    fn of_calls(session: Option<SessionName>, retired: Option<u32>) -> Self {
+        Self::of(session, ReplayedLog::Calls, retired)
+    }
+
+    fn of(session: Option<SessionName>, of: ReplayedLog, retired: Option<u32>) -> Self {
+        let (unverifiable, outside, wrong) = (Vec::new(), Vec::new(), Vec::new());
+        let (verified, written, calls, searches, torn) = (0, 0, 0, 0, 0);
+        Self(Replayed { session, of, retired, verified, written, calls, searches, torn, unverifiable, outside, wrong })
     }
 
     fn unverifiable(&mut self, entry: Option<u64>, what: Unverifiable) {
@@ -360,7 +413,7 @@ fn replay_log(store: &dyn Store, mut report: Report, past: Past) -> Replayed {
         report.unverifiable(None, Unverifiable::Newer);
         return report.0;
     }
-    let mut texts = Texts { store, kept: BTreeMap::new(), bytes: 0 };
+    let mut texts = Texts::new(store);
     let mut trees = trees(&past);
     // The last text of each file that the log knows.
     let mut last: BTreeMap<String, ContentHash> = BTreeMap::new();
@@ -536,6 +589,43 @@ fn replay_answer(
         let tree = tree.ok_or(Wrong::NotAllowed(NotAllowed::NothingHeld))?;
         allowed(tree, parent, &path, &now, &ask, recorded)?;
     }
+    let asked = (recorded.offset, recorded.limit);
+    let again = shown_again(texts, (&now, &ask), recorded, &words, |shown| {
+        Answered::new(&path, shown, asked, (words.answers, limits), recorded.at)
+    })?;
+    compare(recorded, &again)
+}
+
+/// An answer of a read, made again from its texts under its recorded decision.
+fn answer_again(texts: &mut Texts<'_>, recorded: &Answered, words: &Words) -> Result<Answered, Miss> {
+    let Some(Sha(hash)) = recorded.hash else { return Err(Unverifiable::Sensitive.into()) };
+    let now = texts.get(hash)?.ok_or(Unverifiable::TextMissing(hash))?;
+    let (limits, asked) = (recorded.limits.into(), (recorded.offset, recorded.limit));
+    let ask = Ask::new(&now, recorded.offset, recorded.limit, &limits).map_err(Wrong::Request)?;
+    let path = PathKey::new(&recorded.path);
+    let again = shown_again(texts, (&now, &ask), recorded, words, |shown| {
+        Answered::new(&path, shown, asked, (words.answers, limits), recorded.at)
+    })?;
+    compare(recorded, &again)?;
+    Ok(again)
+}
+
+/// The text of such an answer.
+fn answer_text(texts: &mut Texts<'_>, recorded: &Answered, words: &Words) -> Result<String, Miss> {
+    let Some(Sha(hash)) = recorded.hash else { return Err(Unverifiable::Sensitive.into()) };
+    let now = texts.get(hash)?.ok_or(Unverifiable::TextMissing(hash))?;
+    let ask = Ask::new(&now, recorded.offset, recorded.limit, &recorded.limits.into()).map_err(Wrong::Request)?;
+    shown_again(texts, (&now, &ask), recorded, words, |shown| shown.text().to_owned())
+}
+
+fn shown_again<T>(
+    texts: &mut Texts<'_>,
+    (now, ask): (&Text, &Ask),
+    recorded: &Answered,
+    words: &Words,
+    then: impl FnOnce(&Shown<'_>) -> T,
+) -> Result<T, Miss> {
+    let (hash, limits, path) = (now.hash(), recorded.limits.into(), PathKey::new(&recorded.path));
     let stored = match (recorded.base, words.reason) {
         (None, _) | (Some(_), Reason::SameText | Reason::BaseMissing) => None,
         (Some(Sha(base)), Reason::MarkerNotShorter) if base == hash => None,
@@ -549,9 +639,7 @@ fn replay_answer(
         (None, Some(_), _) => Base::Same,
         (None, None, reason) => Base::None(reason),
     };
-    let shown = render(&decide(&now, &path, &ask, base, &limits), &now, &ask);
-    let asked = (recorded.offset, recorded.limit);
-    compare(recorded, &Answered::new(&path, &shown, asked, (words.answers, limits), recorded.at))
+    Ok(then(&render(&decide(now, &path, ask, base, &limits), now, ask)))
 }
 
 /// Whether the knowledge at the place of the answer allowed it to rely on its base.
@@ -629,7 +717,11 @@ struct Texts<'s> {
     bytes: usize,
 }
 
-impl Texts<'_> {
+impl<'s> Texts<'s> {
+    fn new(store: &'s dyn Store) -> Self {
+        Self { store, kept: BTreeMap::new(), bytes: 0 }
+    }
+
     fn get(&mut self, hash: ContentHash) -> Result<Option<Rc<Text>>, Wrong> {
         if let Some(text) = self.kept.get(&hash) {
             return Ok(Some(Rc::clone(text)));

@@ -46,7 +46,7 @@ pub(super) fn read(trailer: &str, path: &str) -> Result<Trailer, Complaint> {
         demand!(line > total, "line {line} is said to be beyond the end of {total} lines");
         read.beyond = words.next().map(|_| line);
     }
-    if let Some([line]) = words.peek().and_then(|word| fields(word, "go on with offset={}")) {
+    if let Some([line]) = words.peek().and_then(|word| fields(without_snapshot(word), "go on with offset={}")) {
         read.next = words.next().map(|_| line);
     }
     if let Some(known) = words.peek().and_then(|word| word.strip_prefix("known=")) {
@@ -71,6 +71,12 @@ pub(super) fn read(trailer: &str, path: &str) -> Result<Trailer, Complaint> {
     }
     check(&read)?;
     Ok(read)
+}
+
+/// How to go on, without the text that the next lines must be of: it says nothing about lines.
+fn without_snapshot(word: &str) -> &str {
+    let is_digits = |of: &str| of.len() == 8 && of.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+    word.split_once(" of=").filter(|(_, of)| is_digits(of)).map_or(word, |(next, _)| next)
 }
 
 /// Which lines of how many.

@@ -9,6 +9,7 @@ use readproof_testkit::{
         InOrder, Worker,
         clock::jumps,
         processes::{Beside, crash, processes},
+        queries,
         scarce::{self, Disk, Plan, Scarce},
         windows::{Editor, Said, Tell},
     },
@@ -32,6 +33,11 @@ fn main() -> ExitCode {
         "editor" => editor(rest),
         "fulldisk" | "readonly" => match options(rest, &["rounds", "processes", "steps", "seed"]) {
             Ok(_) => return apart(&words),
+            Err(message) => return usage(&message),
+        },
+        "replayed" => replayed(rest),
+        "replay" => match options(rest, &["operations", "seed"]) {
+            Ok((numbers, _)) => replay(&numbers),
             Err(message) => return usage(&message),
         },
         "clock" => match options(rest, &["steps", "seed"]) {
@@ -73,6 +79,7 @@ fn usage(message: &str) -> ExitCode {
     eprintln!("{message}\nusage: load crash [--kills N] [--seed S]");
     eprintln!("       load processes [--processes N] [--reads N] [--seed S] [--gc]");
     eprintln!("       load clock [--steps N] [--seed S]");
+    eprintln!("       load replay [--operations N] [--seed S]");
     eprintln!("       load fulldisk|readonly [--rounds N] [--processes N] [--steps N] [--seed S]");
     ExitCode::from(2)
 }
@@ -210,6 +217,41 @@ fn together(numbers: &Numbers, beside: Beside) -> Result<(), Broken> {
     println!("{windows}");
     print(&found);
     Ok(())
+}
+
+/// The store of a workspace, replayed; one line says what came of it.
+fn replayed(words: &[String]) -> Result<(), Broken> {
+    let [root] = words else { return Err("replayed ROOT".into()) };
+    let found = queries::replayed(Path::new(root))?;
+    println!("{} calls verified, {} searches, unverifiable {:?}", found.calls, found.searches, found.unverifiable);
+    match found.wrong.first() {
+        Some(wrong) => Err(format!("{} wrong: {wrong}", found.wrong.len()).into()),
+        None => Ok(()),
+    }
+}
+
+/// Mixed calls, replayed by another process in another folder, under another locale, time zone and umask.
+fn replay(numbers: &Numbers) -> Result<(), Broken> {
+    let number = |name: &str, otherwise| numbers.get(name).copied().unwrap_or(otherwise);
+    let (operations, seed) = (number("operations", 10_000), number("seed", 1));
+    let folder = tempfile::tempdir()?;
+    let root = folder.path().canonicalize()?.join("ws");
+    std::fs::create_dir(&root)?;
+    let begin = Instant::now();
+    let played = queries::play(&root, operations, seed)?;
+    println!("{operations} calls in {:.1} s (seed {seed}): {:?}", begin.elapsed().as_secs_f64(), played.operations);
+    println!("failed: {:?}", played.failed);
+    let other = queries::elsewhere(&root)?;
+    let begin = Instant::now();
+    let done = Command::new("sh")
+        .arg("-c")
+        .arg(r#"umask 077; cd /; exec "$0" replayed "$1""#)
+        .args([std::env::current_exe()?.as_os_str(), other.as_os_str()])
+        .envs([("LC_ALL", "tr_TR.UTF-8"), ("LANG", "tr_TR.UTF-8"), ("TZ", "Asia/Kathmandu")])
+        .output()?;
+    print!("{}", String::from_utf8_lossy(&done.stdout));
+    println!("replayed elsewhere in {:.1} s", begin.elapsed().as_secs_f64());
+    if done.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&done.stderr).into_owned().into()) }
 }
 
 fn print(found: &InOrder) {

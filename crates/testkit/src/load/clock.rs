@@ -106,7 +106,7 @@ fn play(root: &Path, steps: u64, seed: u64, times: Times) -> Result<(Play, Vec<S
     }
     for session in play.engine.ask::<Vec<Replayed>>(None, Operation::Replay)? {
         if let Some(wrong) = session.wrong.first() {
-            return Err(format!("{} {:?}: {}", session.session, wrong.entry, words::wrong(&wrong.what)).into());
+            return Err(format!("{:?} {:?}: {}", session.session, wrong.entry, words::wrong(&wrong.what)).into());
         }
     }
     let records = records(&play.root)?;

@@ -206,6 +206,7 @@ impl Spelling<'_> {
                 0 => Pick::Last(3),
                 _ => Pick::Given,
             },
+            snapshot: (random.below(12) == 0).then(|| "0a1b2c3d".to_owned()),
             freshness: if random.below(5) == 0 { Freshness::Fresh } else { Freshness::Known },
             audience: if random.below(8) == 0 { Audience::Program } else { Audience::Model },
             most: None,

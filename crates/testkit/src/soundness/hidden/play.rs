@@ -7,7 +7,8 @@ use readproof_core::{
 };
 use readproof_disk::{Root, SessionName};
 use readproof_engine::{
-    ApprovalId, Call, Control, Engine, Error, LoggedSession, Outcome, PiConversation, Reading, Receipt, Settings,
+    ApprovalId, Call, CallLog, Control, Engine, Error, LoggedSession, Outcome, PiConversation, Reading, Receipt,
+    Settings,
 };
 use readproof_words::{Surface, ToolTerms, notice::notice};
 use std::{
@@ -136,7 +137,8 @@ impl<'a> Player<'a> {
         first.put(root)?;
         let cwd = root.join(case.here).display().to_string();
         let bearings = Bearings { cwd: cwd.trim_end_matches('/').to_owned(), home: None };
-        let engine = Engine::new(Root::open(root)?, bearings, Settings::default(), Box::new(|| 0))?;
+        let settings = Settings { call_log: CallLog::AtOnce, ..Settings::default() };
+        let engine = Engine::new(Root::open(root)?, bearings, settings, Box::new(|| 0))?;
         let engine = engine.with_names_from_root();
         let talk = PiConversation::new(&engine);
         let commit = fs::read_to_string(root.join(".git/refs/heads/main")).ok().map(|id| id.trim().to_owned());

@@ -5,6 +5,7 @@ use readproof_core::operation::{
     Against, Change, CompareVersions, End, Extent, Hidden, List, ListSymbols, Matching, Operation, Patch, Read,
     ReadEnd, ReadSymbol, Search, SearchFile, Write,
 };
+use readproof_engine::encoded_operation;
 use serde_json::{Value, json};
 use std::{
     io::Write as _,
@@ -293,9 +294,13 @@ fn words(operation: &Operation) -> Option<(Vec<String>, String)> {
             let number = |name, number: &Option<u64>| given(name, number.map(|number| number.to_string()));
             [list(&["read", path, "--session=s"]), number("offset", offset), number("limit", limit)].concat()
         }
-        Operation::ReadEnd(ReadEnd { path, end, lines, .. }) => {
-            list(&[if *end == End::Head { "head" } else { "tail" }, path, "-n", &lines.to_string()])
+        // The same calls as another machine makes them.
+        Operation::ReadEnd(ReadEnd { end: End::Tail, .. }) | Operation::Blame(_) => {
+            let mut encoded = encoded_operation(operation);
+            encoded.insert("op".to_owned(), operation.name().into());
+            list(&["query", &Value::Object(encoded).to_string()])
         }
+        Operation::ReadEnd(ReadEnd { path, lines, .. }) => list(&["head", path, "-n", &lines.to_string()]),
         Operation::Stat { path } => list(&["stat", path]),
         Operation::SearchFile(search) => list(&["grep", &search.query, &search.path]),
         Operation::Search(search) => [
@@ -339,7 +344,6 @@ fn words(operation: &Operation) -> Option<(Vec<String>, String)> {
         Operation::Propose { .. }
         | Operation::ListFiles(_)
         | Operation::History(_)
-        | Operation::Blame(_)
         | Operation::Changes(_)
         | Operation::Tell
         | Operation::Context
