@@ -6,6 +6,7 @@ pub mod approval;
 pub mod budget;
 mod history;
 pub mod policy;
+pub mod tlog;
 
 pub use history::{
     Blame, Changes, Forget, History, LISTED_CHANGES, LISTED_FILES, Leaf, ListFiles, OutsideChanges, Rewind,
