@@ -7,7 +7,7 @@ use readproof_core::{
     path::Bearings,
 };
 use readproof_disk::Root;
-use readproof_engine::{CallSummary, Concern, Engine, Error, Settings};
+use readproof_engine::{CallRecord, Concern, Engine, Error, Settings};
 use std::{
     collections::BTreeMap,
     fs,
@@ -22,7 +22,7 @@ use crate::{
     tools::ToolList,
 };
 
-/// Number of calls by surface and operation, and how many of them returned a text.
+/// Number of calls by surface and operation, and how many of them returned something.
 #[derive(Default)]
 struct Counting(Mutex<Counts>);
 
@@ -34,9 +34,9 @@ impl Concern for Counting {
         if operation.path() == Some("refused") { Err(Error::OverBudget { why: "refused".to_owned() }) } else { Ok(()) }
     }
 
-    fn after(&self, caller: &Caller, operation: &Operation, outcome: Result<CallSummary<'_>, &Error>) {
-        let text = outcome.is_ok_and(|summary| summary.text.is_some());
-        let key = (caller.surface.to_string(), operation.name());
+    fn after(&self, record: &CallRecord<'_>) {
+        let text = record.code() == "OK" && !record.text().is_empty();
+        let key = (record.caller.surface.to_string(), record.operation.name());
         self.0.lock().unwrap().entry(key).or_default().1 += u32::from(text);
     }
 }
@@ -101,11 +101,11 @@ fn a_concern_is_one_file_and_acts_on_every_wire() {
         .map(|((surface, operation), (calls, texts))| format!("{surface} {operation}: {calls}, {texts} with text"))
         .collect();
     let expected = [
-        "cli stat: 2, 0 with text",
+        "cli stat: 2, 1 with text",
         "mcp read: 2, 1 with text",
-        "mcp search: 1, 0 with text",
+        "mcp search: 1, 1 with text",
         "pi read: 1, 1 with text",
-        "pi status: 1, 0 with text",
+        "pi status: 1, 1 with text",
     ];
     assert_eq!(counted, expected);
 }

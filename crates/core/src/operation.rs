@@ -6,6 +6,7 @@ pub mod approval;
 pub mod budget;
 mod history;
 pub mod policy;
+pub mod rules;
 pub mod tlog;
 
 pub use history::{

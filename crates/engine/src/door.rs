@@ -2,11 +2,13 @@
 //! record after it. A new concern is one file that implements [`Concern`]; no wire and no operation changes.
 
 mod approval;
+mod canonical;
 mod elsewhere;
 mod error;
 mod explain;
 mod outcome;
 mod policy;
+mod record;
 pub(crate) mod settings;
 
 pub(crate) use approval::Ask;
@@ -18,6 +20,8 @@ pub use outcome::{
     Written, WrittenFile,
 };
 pub(crate) use policy::refusal;
+pub use record::{CallRecord, StoodOn};
+pub(crate) use record::{Notes, Running};
 
 use readproof_core::{
     budget,
@@ -80,13 +84,6 @@ pub struct Call<'a, C> {
     pub control: Control<'a>,
 }
 
-/// What a call returned, for concerns that record it.
-#[derive(Clone, Copy, Debug)]
-pub struct CallSummary<'a> {
-    /// The text that the model gets, if the outcome is a single text.
-    pub text: Option<&'a str>,
-}
-
 /// A concern of every call, such as audit or a budget.
 pub trait Concern: Send + Sync {
     /// Called before the engine looks at anything.
@@ -98,7 +95,7 @@ pub trait Concern: Send + Sync {
     }
 
     /// Called after the call, whether it succeeded or not.
-    fn after(&self, _caller: &Caller, _operation: &Operation, _outcome: Result<CallSummary<'_>, &Error>) {}
+    fn after(&self, _record: &CallRecord<'_>) {}
 }
 
 impl Engine {
@@ -149,6 +146,7 @@ impl Engine {
             asking: None,
             unseen: false,
             asker: None,
+            notes: None,
             concerns: Arc::default(),
             hosts: Arc::default(),
             shared: Arc::new(shared),
@@ -183,30 +181,20 @@ impl Engine {
         self
     }
 
-    /// Budget and every other concern that may end a call before it begins. Returns the operation with its
-    /// defaults filled in.
-    pub(crate) fn admit(&self, caller: &Caller, operation: Operation) -> Result<Operation, Error> {
-        let operation = operation.normalised();
-        let operation = match budget::verdict(caller, &operation) {
-            budget::Verdict::AsAsked => operation,
-            budget::Verdict::Reduced { operation, why } => {
+    /// Budget and every other concern that may end a call before it begins, or make less of it.
+    pub(crate) fn admit(&self, caller: &Caller, operation: &mut Operation) -> Result<(), Error> {
+        match budget::verdict(caller, operation) {
+            budget::Verdict::AsAsked => {}
+            budget::Verdict::Reduced { operation: reduced, why } => {
                 self.add_notice(Notice::Reduced(why));
-                *operation
+                *operation = *reduced;
             }
             budget::Verdict::Refused { why } => return Err(Error::OverBudget { why }),
-        };
-        for concern in self.concerns.iter() {
-            concern.before(caller, &operation)?;
         }
-        Ok(operation)
-    }
-
-    /// Reports the result of a call to every concern: query log, audit and others.
-    pub(crate) fn note<G>(&self, caller: &Caller, operation: &Operation, outcome: &Result<Outcome<G>, Error>) {
-        let summary = outcome.as_ref().map(Outcome::summary);
         for concern in self.concerns.iter() {
-            concern.after(caller, operation, summary);
+            concern.before(caller, operation)?;
         }
+        Ok(())
     }
 
     /// Confirms that a result reached the model: from here on it is relied on. The last step of the call that gave the
@@ -336,56 +324,6 @@ impl Engine {
 
     pub(crate) fn now(&self) -> u64 {
         (self.shared.clock)()
-    }
-}
-
-impl<G> Outcome<G> {
-    fn summary(&self) -> CallSummary<'_> {
-        let text = match self {
-            Self::Read(Reading::Answer(answer)) => Some(answer.text.as_str()),
-            Self::Defined(defined) => match &defined.reading {
-                Reading::Answer(answer) => Some(answer.text.as_str()),
-                Reading::NotOurs(_) => None,
-            },
-            Self::EndOfFile(end) => Some(end.text.as_str()),
-            Self::Compared(compared) => Some(compared.text.as_str()),
-            Self::Written(written) => Some(written.text.as_str()),
-            Self::ComparedVersions(compared) => Some(compared.diff.as_str()),
-            Self::Version(shown) => Some(shown.text.as_str()),
-            Self::Changes(found) => Some(found.diff.as_str()),
-            Self::Rewound(done) => done.written.as_ref().map(|written| written.text.as_str()),
-            Self::Read(Reading::NotOurs(_))
-            | Self::Told(_)
-            | Self::Context(_)
-            | Self::Stat(_)
-            | Self::InFile(_)
-            | Self::Searched(_)
-            | Self::Symbols(_)
-            | Self::Outlined(_)
-            | Self::Listed(_)
-            | Self::Files(_)
-            | Self::History(_)
-            | Self::Blamed(_)
-            | Self::Marked(_)
-            | Self::Refreshed(_)
-            | Self::Conflicts(_)
-            | Self::Conflict(_)
-            | Self::Approvals(_)
-            | Self::Approval(_)
-            | Self::Status(_)
-            | Self::Sessions(_)
-            | Self::Session(_)
-            | Self::Moved(_)
-            | Self::Forked(_)
-            | Self::Recorded(_)
-            | Self::Replayed(_)
-            | Self::Collected(_)
-            | Self::Forgotten(_)
-            | Self::PolicyChecked(_)
-            | Self::Policy(_)
-            | Self::Checked(_) => None,
-        };
-        CallSummary { text }
     }
 }
 

@@ -13,9 +13,9 @@ mod upkeep;
 pub use conversation::*;
 pub use door::settings::{Arguments, Handles, Keeping, Settings, Walling};
 pub use door::{
-    Answer, Approval, ApprovalRequest, Call, CallSummary, CompareNotice, Concern, Control, Error, LogAfter, NoIndex,
+    Answer, Approval, ApprovalRequest, Call, CallRecord, CompareNotice, Concern, Control, Error, LogAfter, NoIndex,
     Notice, Outcome, PolicyChecked, PolicyListed, Progress, Reading, Receipt, Refreshed, RuledAct, ShownLines,
-    ShownText, Written, WrittenFile,
+    ShownText, StoodOn, Written, WrittenFile,
 };
 pub use edit::{ConflictTexts, Merged, Sides, three_way};
 pub use find::{
@@ -48,7 +48,7 @@ pub use upkeep::{
 };
 
 use conversation::Open;
-use door::refusal;
+use door::{Notes, Running, refusal};
 pub(crate) use find::walk_rules;
 use find::{Symbols, Words};
 use read::Recent;
@@ -85,6 +85,8 @@ pub struct Engine {
     unseen: bool,
     /// Of a folder outside the workspace: the workspace whose person is asked.
     asker: Option<Box<Engine>>,
+    /// What this call notes for its record, if anyone wants one.
+    notes: Option<Arc<Notes>>,
     concerns: Arc<Vec<Arc<dyn Concern>>>,
     hosts: Arc<Vec<Arc<dyn HostTexts>>>,
     shared: Arc<Shared>,
@@ -125,19 +127,34 @@ impl Engine {
             return done;
         }
         self.recover();
-        let operation = self.admit(caller, operation)?;
-        let acts = Acts::needed_by(&operation);
+        let mut operation = operation.normalised();
+        let running = self.begun();
+        let outcome = self.perform_here((caller, &control), conversation, &mut operation, running.as_ref());
+        self.note(running, (caller, conversation.log()), &operation, &outcome);
+        outcome
+    }
+
+    /// A call in this workspace, up to its record.
+    fn perform_here<C: Conversation>(
+        &self,
+        (caller, control): (&Caller, &Control<'_>),
+        conversation: &mut C,
+        operation: &mut Operation,
+        running: Option<&Running>,
+    ) -> Result<Outcome<C::Given>, Error> {
+        self.admit(caller, operation)?;
+        let acts = Acts::needed_by(operation);
         // `doctor` tells what is wrong with the policy.
-        let is_open = operation == Operation::Doctor;
+        let is_open = *operation == Operation::Doctor;
         let mut seen = if is_open { self.clone() } else { self.seen_when(caller, acts, Asks::Refuse)? };
-        let mut outcome = seen.answer((caller, &control), conversation, &operation);
+        seen.notes = running.map(|running| Arc::clone(&running.notes));
+        let mut outcome = seen.answer((caller, control), conversation, operation);
         if let Some(refused) = outcome.as_ref().err().and_then(refusal).cloned() {
-            outcome = self.answer_agreed(&mut seen, (caller, &control), conversation, (&operation, &refused));
+            outcome = self.answer_agreed(&mut seen, (caller, control), conversation, (operation, &refused));
         }
         self.keep_displaced();
-        let mut outcome = outcome.map_err(|error| seen.with_suggestions(error, &operation, &control));
+        let mut outcome = outcome.map_err(|error| seen.with_suggestions(error, operation, control));
         seen.with_names_that_lead_back(&mut outcome);
-        self.note(caller, &operation, &outcome);
         outcome
     }
 

@@ -99,8 +99,21 @@ impl Engine {
     /// [`Error::ApprovalNeeded`] if it waits now, [`Error::NotApproved`] if a person refused it. If the log cannot be used, the
     /// call must not be made either.
     pub(crate) fn approved(&self, caller: &Caller, ask: Ask) -> Result<(), Error> {
+        self.uses(self.approval(caller, ask)?);
+        Ok(())
+    }
+
+    /// Notes for the record of the call which approval it used.
+    pub(crate) fn uses(&self, id: ApprovalId) {
+        if let Some(notes) = &self.notes {
+            let _ = notes.approval.set(id);
+        }
+    }
+
+    /// The approval that covers this call; see [`Self::approved`].
+    pub(crate) fn approval(&self, caller: &Caller, ask: Ask) -> Result<ApprovalId, Error> {
         if let Some(asker) = &self.asker {
-            return asker.approved(caller, ask);
+            return asker.approval(caller, ask);
         }
         let Ask { what, act, paths, rule, digest, diff } = ask;
         let (at, diff) = (self.now(), diff.map(|diff| bounded(&diff)));
@@ -121,7 +134,7 @@ impl Engine {
             diff: diff.clone(),
         };
         match self.with_approvals(Create::Yes, |approvals| approvals.ask(&asked))? {
-            Some(Standing::Approved(_)) => Ok(()),
+            Some(Standing::Approved(id)) => Ok(id),
             Some(Standing::Denied(id)) => Err(Error::NotApproved { id: id.to_string(), what, paths }),
             Some(Standing::Waits { id, expires_at }) => {
                 let id = id.to_string();

@@ -10,6 +10,7 @@ use readproof_core::{
     text::ContentHash,
 };
 use readproof_disk::{Asks, FileRef, Gate, LocateError, Refusal, SnapshotError};
+use readproof_hosts::approvals::ApprovalId;
 
 use super::Ask;
 use crate::{Control, Conversation, Engine, Error, Outcome, Reading};
@@ -114,13 +115,15 @@ impl Engine {
         };
         let as_a_whole = asking.is_some();
         if !as_a_whole {
-            self.agreed(by.0, operation, refused)?;
+            seen.uses(self.agreed(by.0, operation, refused)?);
         }
+        let notes = seen.notes.take();
         *seen = self.seen_when(by.0, Acts::needed_by(operation), Asks::Agreed)?;
+        seen.notes = notes;
         (seen.asking, seen.unseen) = (asking, as_a_whole);
         let mut outcome = seen.answer(by, conversation, operation);
         if as_a_whole && outcome.as_ref().is_err_and(|error| !error.is_of_person() && error.code() != "DENIED") {
-            self.agreed(by.0, operation, refused)?;
+            seen.uses(self.agreed(by.0, operation, refused)?);
             seen.unseen = false;
             outcome = seen.answer(by, conversation, operation);
         }
@@ -134,8 +137,13 @@ impl Engine {
     }
 
     /// Says of a refusal by a rule what it means for the caller. Where the rule asks, `Ok` says that a person has agreed to this
-    /// very call.
-    pub(crate) fn agreed(&self, caller: &Caller, operation: &Operation, refusal: &Refusal) -> Result<(), Error> {
+    /// very call, and how.
+    pub(crate) fn agreed(
+        &self,
+        caller: &Caller,
+        operation: &Operation,
+        refusal: &Refusal,
+    ) -> Result<ApprovalId, Error> {
         match &refusal.verdict {
             Verdict::Allow => Err(Error::Aborted),
             Verdict::Deny(rule) => Err(Error::Denied { path: refusal.name.clone(), rule: rule.clone() }),
@@ -143,7 +151,7 @@ impl Engine {
                 let digest = self.digest_of(operation, refusal);
                 let act = Acts::needed_by(operation).iter().next().unwrap_or(Act::Read);
                 let paths = vec![self.named_to_person(&refusal.name)];
-                self.approved(
+                self.approval(
                     caller,
                     Ask { what: operation.name(), act, paths, rule: rule.clone(), digest, diff: None },
                 )

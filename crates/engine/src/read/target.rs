@@ -15,7 +15,7 @@ use readproof_index::nearest;
 use std::{collections::BTreeMap, path::Path};
 
 use super::{CallContext, Glimpse};
-use crate::{Control, Engine, Error, Notice, conversation::locked};
+use crate::{Control, Engine, Error, Notice, StoodOn, conversation::locked};
 
 /// A file inside the workspace and the lines asked of it.
 pub struct ResolvedTarget {
@@ -180,8 +180,21 @@ impl Engine {
         rules.max_bytes = most.map_or(max_bytes, |most| most.min(max_bytes));
         match self.root.snapshot_opened(&target.file, opened, known, &rules) {
             Err(SnapshotError::TooLarge { .. }) if rules.max_bytes < max_bytes => Err(Error::NotQuick),
-            read => Ok(read?),
+            read => {
+                let read = read?;
+                self.stands_on(|| self.ground(&target.file, &read));
+                Ok(read)
+            }
         }
+    }
+
+    /// What the record of a call says of a file that was read for it.
+    pub(crate) fn ground(&self, file: &FileRef, read: &Snapshot) -> StoodOn {
+        let path = file.key().as_str();
+        if self.shared.sensitive.is_sensitive_read(file, read) {
+            return StoodOn::sensitive(path);
+        }
+        if read.view.is_some() { StoodOn::unkept(path) } else { StoodOn::text(path, &read.text) }
     }
 
     /// The same; a file that is not UTF-8 is decoded if that is allowed and possible. Looking up what is declared about its
@@ -197,7 +210,9 @@ impl Engine {
                 let git = self.git_question(control);
                 let git = control.file_bytes.is_none().then_some(&git);
                 let view = self.root.view(&target.file, &self.snapshot_rules(), git).map_err(|_| error)?;
-                view.ok_or(Error::NotQuick)
+                let view = view.ok_or(Error::NotQuick)?;
+                self.stands_on(|| self.ground(&target.file, &view));
+                Ok(view)
             }
             done => done,
         }

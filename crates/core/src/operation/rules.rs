@@ -1,0 +1,91 @@
+//! The rules that an answer was made by, each with an id that is written into every record. A rule that would give other bytes
+//! for the same text and question gets another id; the vectors of `tests/rules.rs` and of the rooms that own a rule fail otherwise.
+
+/// The id of a rule.
+pub type RuleId = &'static str;
+
+/// How text is divided into lines.
+pub const LINES: RuleId = crate::text::LINE_RULE;
+/// What counts as text, and what other encodings are read as.
+pub const DECODING: RuleId = "utf8-1";
+/// Which lines match: ripgrep's engine over bytes, with the Unicode tables of its version.
+pub const SEARCH: RuleId = "rg-1+unicode-16";
+/// How diffs are made and printed.
+pub const DIFF: RuleId = "diff-1";
+/// Where an answer is cut, and what stands in for held lines.
+pub const CUT: RuleId = "cut-1";
+/// How many tokens a text is taken for.
+pub const TOKENS: RuleId = "bytes4-1";
+/// What a caller may see and do.
+pub const POLICY: RuleId = "policy-1";
+/// Where a name is defined.
+pub const SYMBOLS: RuleId = "symbols-1";
+/// What is shown of a file's definitions.
+pub const OUTLINE: RuleId = "outline-1";
+/// The order of names, and which are left out.
+pub const LIST: RuleId = "list-1";
+/// Where an edit belongs, exactly or looser.
+pub const EDIT: RuleId = "edit-1";
+/// How two changes of one text are merged.
+pub const MERGE: RuleId = "merge-1";
+/// The canonical text of an outcome.
+pub const CANONICAL: RuleId = "canonical-1";
+
+/// Every rule, in the order in which records name them.
+pub const ALL: [RuleId; 13] =
+    [LINES, DECODING, SEARCH, DIFF, CUT, TOKENS, POLICY, SYMBOLS, OUTLINE, LIST, EDIT, MERGE, CANONICAL];
+
+/// An estimate, by [`TOKENS`]: four bytes are one token.
+#[must_use]
+pub fn tokens(bytes: u64) -> u64 {
+    bytes.div_ceil(4)
+}
+
+impl super::Operation {
+    /// The rules that decide what the answer to this operation is, in the order of [`ALL`].
+    #[must_use]
+    pub fn rules(&self) -> &'static [RuleId] {
+        match self {
+            Self::Read(_) => &[LINES, DECODING, DIFF, CUT, TOKENS, POLICY, CANONICAL],
+            Self::ReadSymbol(_) => &[LINES, DECODING, DIFF, CUT, TOKENS, POLICY, SYMBOLS, CANONICAL],
+            Self::ReadEnd(_) => &[LINES, DECODING, CUT, TOKENS, POLICY, CANONICAL],
+            Self::SearchFile(_) | Self::Search(_) => &[LINES, DECODING, SEARCH, CUT, TOKENS, POLICY, CANONICAL],
+            Self::ListSymbols(_) => &[LINES, DECODING, TOKENS, POLICY, SYMBOLS, CANONICAL],
+            Self::Outline(_) => &[LINES, DECODING, CUT, TOKENS, POLICY, SYMBOLS, OUTLINE, CANONICAL],
+            Self::List(_) | Self::ListFiles(_) => &[LINES, TOKENS, POLICY, LIST, CANONICAL],
+            Self::Compare(_) | Self::CompareVersions(_) | Self::Changes(_) | Self::Tell => {
+                &[LINES, DECODING, DIFF, CUT, TOKENS, POLICY, CANONICAL]
+            }
+            Self::Write(_) | Self::Patch(_) | Self::Rewind(_) | Self::Resolve { .. } => {
+                &[LINES, DECODING, DIFF, TOKENS, POLICY, EDIT, MERGE, CANONICAL]
+            }
+            Self::ShowVersion(_) | Self::Blame(_) => &[LINES, DECODING, DIFF, CUT, TOKENS, POLICY, CANONICAL],
+            Self::Stat { .. }
+            | Self::History(_)
+            | Self::Context
+            | Self::Checkpoint { .. }
+            | Self::ListConflicts { .. }
+            | Self::ShowConflict { .. }
+            | Self::Propose { .. }
+            | Self::ListApprovals { .. }
+            | Self::ShowApproval { .. }
+            | Self::Decide { .. }
+            | Self::Refresh(_)
+            | Self::Status
+            | Self::ListSessions
+            | Self::ShowSession
+            | Self::Branch { .. }
+            | Self::Switch { .. }
+            | Self::Fork { .. }
+            | Self::Compact { .. }
+            | Self::EditContext { .. }
+            | Self::Distrust { .. }
+            | Self::Replay
+            | Self::Collect(_)
+            | Self::Forget(_)
+            | Self::CheckPolicy { .. }
+            | Self::ListPolicy
+            | Self::Doctor => &[TOKENS, POLICY, CANONICAL],
+        }
+    }
+}
