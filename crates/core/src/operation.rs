@@ -7,6 +7,7 @@ pub mod budget;
 mod history;
 pub mod policy;
 pub mod rules;
+pub mod secrets;
 pub mod tlog;
 
 pub use history::{

@@ -1,7 +1,10 @@
 //! The logs of a local store: one file each, `log/<session>.log`, `log/versions` and `log/approvals`. Opens only private regular
 //! files and never follows a link. Putting a log aside is a mark on the file, which all who have it open see, and a rename.
 
+mod audit;
 mod log;
+
+pub(super) use audit::LocalAudit;
 
 use std::{
     fs::File,
