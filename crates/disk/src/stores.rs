@@ -15,6 +15,7 @@ mod store;
 mod store_error;
 
 pub use leases::{Lease, Leases, Right};
+pub use local_logs::copy_out;
 pub use local_store::{
     LocalStore, LocalStores, STORE_NAME, SmallTexts, Whose, database_in_memory, is_folder, user_id, user_name,
 };

@@ -2,6 +2,7 @@
 //! record after it. A new concern is one file that implements [`Concern`]; no wire and no operation changes.
 
 mod approval;
+mod audit;
 mod canonical;
 mod elsewhere;
 mod error;
@@ -13,6 +14,7 @@ pub(crate) mod settings;
 
 pub(crate) use approval::Ask;
 pub use approval::{Approval, ApprovalRequest};
+pub use audit::{Auditing, Witness};
 pub use error::Error;
 pub use explain::{PolicyChecked, PolicyListed, RuledAct};
 pub use outcome::{
@@ -96,6 +98,9 @@ pub trait Concern: Send + Sync {
 
     /// Called after the call, whether it succeeded or not.
     fn after(&self, _record: &CallRecord<'_>) {}
+
+    /// Called at the end of a program, to complete what is done beside calls.
+    fn finish(&self) {}
 }
 
 impl Engine {

@@ -8,14 +8,18 @@
 mod line;
 mod log;
 mod prove;
+mod rotate;
 mod verify;
 mod writer;
 
 pub use line::{BeganLine, CallFacts, CallLine, CallerLine, FileFacts, GapLine, Line, RotatedLine, SCHEMA};
 pub use log::{AuditLog, Disclosed};
 pub use prove::{Disclosure, Proved, Unshown, check_proof};
+pub use rotate::Rotation;
 pub use verify::{Problem, Verified, WhichCheckpoint};
-pub use writer::{AuditWriter, Opened, Pending};
+pub use writer::{AuditWriter, Begun, Opened, Pending};
+
+pub use crate::block::Sha;
 
 use readproof_core::tlog::Unsigned;
 use readproof_disk::StoreError;

@@ -34,6 +34,7 @@ use std::{
 use self::wire::{Body, Op, Reply, Request};
 use super::{locked, parting::exit_with_client};
 use crate::{
+    commands::policy::audit::audited,
     config::Config,
     output::{self, Failure},
 };
@@ -54,7 +55,7 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], clock: fn() -> u64
     let (lines, aborted) = listen();
     let server = config.and_then(|mut config| {
         config.settings.notices = config.notices;
-        let engine = Engine::new(config.root, config.bearings, config.settings, Box::new(clock))?;
+        let engine = audited(Engine::new(config.root, config.bearings, config.settings, Box::new(clock))?);
         Ok(Server::new(engine))
     });
     let mut server = match server {

@@ -5,6 +5,7 @@ mod audit;
 mod log;
 
 pub(super) use audit::LocalAudit;
+pub use audit::copy_out;
 
 use std::{
     fs::File,

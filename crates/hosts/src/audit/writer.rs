@@ -30,6 +30,35 @@ pub struct Opened {
     pub now: u64,
 }
 
+/// A process that counts its calls and has not written a line yet.
+#[derive(Clone, Debug)]
+pub struct Begun {
+    parts: Arc<dyn AuditParts>,
+    writer: String,
+    count: Arc<dyn AuditCount>,
+}
+
+impl Begun {
+    /// Begins to count the calls of this process; quick, as nothing is looked at.
+    ///
+    /// # Errors
+    /// [`AuditError`] when the store has no place for an audit log.
+    pub fn new(store: &dyn Store) -> Result<Self, AuditError> {
+        let parts = store.audit(Create::Yes)?.ok_or(AuditError::NoRandom)?;
+        let writer = random::<8>()?.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let count = parts.count(&writer)?;
+        Ok(Self { parts, writer, count })
+    }
+
+    /// Notes how many calls there were. Counted first, a call that never gets its line is missed.
+    ///
+    /// # Errors
+    /// [`AuditError`] when it is not kept.
+    pub fn calls(&self, calls: u64) -> Result<(), AuditError> {
+        Ok(self.count.set(Counter::Calls, calls)?)
+    }
+}
+
 /// Writes the lines of one process.
 #[derive(Debug)]
 pub struct AuditWriter {
@@ -46,47 +75,37 @@ pub struct AuditWriter {
 }
 
 impl AuditWriter {
-    /// Opens the log of a store, makes it if need be, and records what processes that are gone did not write.
+    /// Opens the log of a store, makes it if need be, and records what processes that are gone did not write. `begun` is how this
+    /// process counts; it may be another one afterwards.
     ///
     /// # Errors
     /// [`AuditError`] when nothing can be written.
-    pub fn open(store: &dyn Store, with: Opened) -> Result<Self, AuditError> {
-        let open = || store.audit(Create::Yes)?.ok_or(AuditError::NoRandom);
-        match Self::open_in(open()?, with, None) {
-            Err(AuditError::NotAsSigned { .. } | AuditError::Damaged { .. } | AuditError::Checkpoint(_)) => {
-                let parts = open()?;
-                let why = Self::open_in(Arc::clone(&parts), with, None).err().map(|error| reason(&error));
-                let aside = {
-                    let _turn = parts.lock()?;
-                    parts.put_aside()?
-                };
-                Self::open_in(open()?, with, Some((aside, why.unwrap_or_default())))
+    pub fn open(store: &dyn Store, begun: Begun, with: Opened) -> Result<Self, AuditError> {
+        let why = match Self::open_in(begun.clone(), with, None) {
+            Err(error @ (AuditError::NotAsSigned { .. } | AuditError::Damaged { .. } | AuditError::Checkpoint(_))) => {
+                reason(&error)
             }
-            opened => opened,
-        }
+            opened => return opened,
+        };
+        let aside = {
+            let _turn = begun.parts.lock()?;
+            begun.parts.put_aside()?
+        };
+        Self::open_in(Begun::new(store)?, with, Some((aside, why)))
     }
 
-    fn open_in(parts: Arc<dyn AuditParts>, with: Opened, aside: Option<(String, String)>) -> Result<Self, AuditError> {
+    fn open_in(begun: Begun, with: Opened, aside: Option<(String, String)>) -> Result<Self, AuditError> {
+        let Begun { parts, writer, count } = begun;
         let turn = parts.lock()?;
         let (key, is_new) = key(&*parts)?;
         let mut tail = Tail::load(&*parts)?;
         fits(&*parts, &key, &tail)?;
-        let writer = random::<8>()?.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-        let count = parts.count(&writer)?;
-        let this = Self {
-            parts,
-            key,
-            writer,
-            count,
-            keeps_texts: with.keeps_texts,
-            kept: None,
-            aside: aside.as_ref().map(|(name, _)| name.clone()),
-        };
+        let (aside, why) = aside.unzip();
         let mut lines = Vec::new();
         if is_new {
-            let (aside, why) = aside.unzip();
-            lines.push(Line::Began(BeganLine { v: SCHEMA, at: with.now, aside, why }));
+            lines.push(Line::Began(BeganLine { v: SCHEMA, at: with.now, aside: aside.clone(), why }));
         }
+        let this = Self { parts, key, writer, count, keeps_texts: with.keeps_texts, kept: None, aside };
         if tail.torn > 0 && tail.size() > 0 {
             let why = "an append was cut off".to_owned();
             lines.push(Line::Gap(GapLine { v: SCHEMA, at: with.now, writer: None, missing: 0, why }));
@@ -99,8 +118,9 @@ impl AuditWriter {
                 lines.push(Line::Gap(GapLine { v: SCHEMA, at: with.now, writer: Some(writer.clone()), missing, why }));
             }
         }
-        let lines: Vec<Vec<u8>> = lines.iter().map(|line| line.to_text().into_bytes()).collect();
-        this.add(&mut tail, &lines, Lasting::No)?;
+        for line in &lines {
+            this.add(&mut tail, &[line.to_text().into_bytes()], Lasting::No)?;
+        }
         for (writer, _) in &ended {
             this.parts.forget_count(writer)?;
         }
@@ -114,10 +134,10 @@ impl AuditWriter {
         self.aside.as_deref()
     }
 
-    /// Where the process counts its calls. Counted first, a call that never gets its line is missed.
+    /// How this process counts its calls now.
     #[must_use]
-    pub fn count(&self) -> Arc<dyn AuditCount> {
-        Arc::clone(&self.count)
+    pub fn begun(&self) -> Begun {
+        Begun { parts: Arc::clone(&self.parts), writer: self.writer.clone(), count: Arc::clone(&self.count) }
     }
 
     /// The key of this log's checkpoints.

@@ -6,6 +6,7 @@ use std::{
     fs::File,
     io,
     os::fd::{AsFd, OwnedFd},
+    path::Path,
     sync::{Arc, atomic::AtomicU64},
 };
 
@@ -20,7 +21,12 @@ use super::super::{
     local_store::{READ_FLAGS, names, open_folder, private_folder},
     logs::is_writer,
 };
-use crate::{fault::missing_or, replace::temp::Temp, snapshot::MOST_BYTES, snapshot::bytes::read_at};
+use crate::{
+    fault::missing_or,
+    replace::temp::{IN_WORKSPACE, Temp},
+    snapshot::MOST_BYTES,
+    snapshot::bytes::read_at,
+};
 
 const FOLDER: &str = "audit";
 const OPEN: &str = "open";
@@ -254,6 +260,22 @@ impl AuditCount for LocalCount {
         };
         write_at(&self.file, at, &number.to_be_bytes()).map_err(|error| StoreError::from_io(&shown(&self.path), error))
     }
+}
+
+/// Writes a file anywhere, or another in its place: for a checkpoint that is to be kept outside the store.
+///
+/// # Errors
+/// When its folder does not exist, or cannot be written.
+pub fn copy_out(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let folder = rustix::fs::open(folder, flags, Mode::empty())?;
+    let temp = Temp::create(folder.as_fd(), IN_WORKSPACE, Mode::RUSR | Mode::WUSR, &AtomicU64::new(0))?;
+    write_at(temp.file(), 0, bytes)?;
+    temp.file().sync_data()?;
+    temp.replace(&folder, name)
 }
 
 fn write_at(file: &File, mut at: u64, mut bytes: &[u8]) -> io::Result<()> {
