@@ -1,15 +1,16 @@
 //! Load runs. `crash`: workers killed at random moments. `processes`: many processes on one store. `fulldisk` and
 //! `readonly`: the store on a disk that fills up or is read-only for a while, in a private mount namespace. `clock`: the
-//! clock and the files' times jump. Exit code 0: all in order. 1: something was lost, altered or refused. 2: usage.
+//! clock and the files' times jump. `tamper`: audit logs that someone alters. `audit-kills`: workers with the audit on, killed. Exit code 0: all in order. 1: something was lost, altered or refused. 2: usage.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command of the test kit")]
 
 use readproof_disk::SessionName;
 use readproof_testkit::{
     load::{
-        InOrder, Worker,
+        InOrder, Worker, audited,
         clock::jumps,
         processes::{Beside, crash, processes},
         scarce::{self, Disk, Plan, Scarce},
+        tamper::{agree::agree, tamper},
         windows::{Editor, Said, Tell},
     },
     world::Broken,
@@ -30,6 +31,15 @@ fn main() -> ExitCode {
         "worker" => worker(rest),
         "judged" => judged(rest),
         "editor" => editor(rest),
+        "auditor" => auditor(rest),
+        "tamper" => match options(rest, &["cases", "seed"]) {
+            Ok((numbers, _)) => tampered(&numbers),
+            Err(message) => return usage(&message),
+        },
+        "audit-kills" => match options(rest, &["kills", "seed"]) {
+            Ok((numbers, _)) => audit_kills(&numbers),
+            Err(message) => return usage(&message),
+        },
         "fulldisk" | "readonly" => match options(rest, &["rounds", "processes", "steps", "seed"]) {
             Ok(_) => return apart(&words),
             Err(message) => return usage(&message),
@@ -72,6 +82,8 @@ fn finished(outcome: Result<(), Broken>) -> ExitCode {
 fn usage(message: &str) -> ExitCode {
     eprintln!("{message}\nusage: load crash [--kills N] [--seed S]");
     eprintln!("       load processes [--processes N] [--reads N] [--seed S] [--gc]");
+    eprintln!("       load tamper [--cases N] [--seed S]");
+    eprintln!("       load audit-kills [--kills N] [--seed S]");
     eprintln!("       load clock [--steps N] [--seed S]");
     eprintln!("       load fulldisk|readonly [--rounds N] [--processes N] [--steps N] [--seed S]");
     ExitCode::from(2)
@@ -92,6 +104,36 @@ fn options(words: &[String], known: &[&str]) -> Result<(Numbers, Beside), String
         numbers.insert(name.to_owned(), number);
     }
     Ok((numbers, beside))
+}
+
+/// One process that reads and edits with the audit on until it is killed.
+fn auditor(words: &[String]) -> Result<(), Broken> {
+    let [root, seed] = words else { return Err("auditor ROOT SEED".into()) };
+    let mut out = std::io::stdout().lock();
+    audited::worker(Path::new(root), seed.parse()?, &mut |heard| {
+        out.write_all(format!("{heard}\n").as_bytes())?;
+        Ok(out.flush()?)
+    })
+}
+
+/// The checker, from the root of the repository.
+const CHECKER: &str = "integrations/verify/verify.py";
+
+fn tampered(numbers: &Numbers) -> Result<(), Broken> {
+    let (cases, seed) = (*numbers.get("cases").unwrap_or(&10_000), *numbers.get("seed").unwrap_or(&1));
+    let begin = Instant::now();
+    println!("{} ({:.1} s)", tamper(cases, seed)?, begin.elapsed().as_secs_f64());
+    let begin = Instant::now();
+    println!("{} ({:.1} s)", agree((cases / 10).max(20), seed, Path::new(CHECKER))?, begin.elapsed().as_secs_f64());
+    Ok(())
+}
+
+fn audit_kills(numbers: &Numbers) -> Result<(), Broken> {
+    let (kills, seed) = (*numbers.get("kills").unwrap_or(&300), *numbers.get("seed").unwrap_or(&1));
+    let begin = Instant::now();
+    let done = audited::kills(&std::env::current_exe()?, kills, seed)?;
+    println!("{done} ({:.1} s)", begin.elapsed().as_secs_f64());
+    Ok(())
 }
 
 /// One of many worker processes: every acknowledgement is one line, written at once.
