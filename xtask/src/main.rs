@@ -101,6 +101,12 @@ const COMMANDS: &[Command] = &[
         run: testkit::tamper,
     },
     Command {
+        name: "audit-bench",
+        arguments: "[--lines N] [--seed S]",
+        about: "how long a proof and the verification take in an audit log of a million lines",
+        run: testkit::audit_bench,
+    },
+    Command {
         name: "audit-kills",
         arguments: "[--kills N] [--seed S]",
         about: "kills workers with the audit on: every acknowledged edit has its line, and what is missing is counted",

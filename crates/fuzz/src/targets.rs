@@ -14,6 +14,7 @@ mod respell;
 mod scope;
 mod scratch;
 mod session;
+mod tlog;
 
 use readproof_testkit::op::Random;
 
@@ -44,7 +45,7 @@ pub struct Target {
 }
 
 /// Every target.
-pub const TARGETS: [Target; 8] = [
+pub const TARGETS: [Target; 11] = [
     paths::TARGET,
     scope::TARGET,
     meta::TARGET,
@@ -53,6 +54,9 @@ pub const TARGETS: [Target; 8] = [
     diff::TARGET,
     patch::TARGET,
     ladder::TARGET,
+    tlog::NOTE,
+    tlog::PROOF,
+    tlog::TILE,
 ];
 
 /// The target of this name.

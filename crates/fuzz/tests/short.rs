@@ -52,3 +52,18 @@ fn log() {
 fn diff() {
     short("diff", 20_000);
 }
+
+#[test]
+fn note() {
+    short("note", 3_000);
+}
+
+#[test]
+fn proof() {
+    short("proof", 3_000);
+}
+
+#[test]
+fn tile() {
+    short("tile", 20_000);
+}

@@ -4,7 +4,7 @@
 mod audit;
 
 pub(super) use audit::is_writer;
-pub use audit::{AuditCount, AuditPart, AuditParts, Counted, Counter, Lasting};
+pub use audit::{AuditCount, AuditPart, AuditParts, Counted, Lasting};
 
 use std::{fmt, ops::ControlFlow};
 

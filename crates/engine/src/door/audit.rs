@@ -24,6 +24,9 @@ const BATCH: Duration = Duration::from_millis(20);
 /// How old the newest line may be before it is signed.
 const UNSIGNED: Duration = Duration::from_secs(1);
 
+/// How long the thread sleeps if nothing is to be done.
+const IDLE: Duration = Duration::from_secs(3600);
+
 /// As many lines are a batch at once.
 const FULL: usize = 256;
 
@@ -295,11 +298,13 @@ impl Writing {
                 break;
             }
         }
-        drop(self.writer.take());
-        if let Some(queue) = self.queue.upgrade() {
-            locked(&queue.state).is_running = false;
-            queue.changed.notify_all();
+        let Some(queue) = self.queue.upgrade() else { return };
+        let mut state = locked(&queue.state);
+        if let Some(writer) = self.writer.take() {
+            writer.close(state.calls);
         }
+        state.is_running = false;
+        queue.changed.notify_all();
     }
 
     /// Waits until something is to be done.
@@ -312,7 +317,7 @@ impl Writing {
             if !state.waiting.is_empty() || state.is_over {
                 break;
             }
-            let (now, waited) = wait(state, UNSIGNED);
+            let (now, waited) = wait(state, if unsigned { UNSIGNED } else { IDLE });
             state = now;
             if waited.timed_out() && unsigned {
                 break;

@@ -10,6 +10,7 @@ use crate::block::Sha;
 /// What stands beside a proof, as JSON. Nothing of it counts before it was compared with the line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Disclosure {
+    #[serde(default)]
     pub v: u32,
     /// The line, byte for byte.
     pub line: String,

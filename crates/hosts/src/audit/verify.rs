@@ -3,12 +3,13 @@
 //! right, and the other is compared with it. What comes after the last checkpoint is not signed, and nothing is said of it.
 
 use readproof_core::tlog::{Checkpoint, Hash, Kind, PublicKey, TILE_WIDTH, Tile, Unsigned, bundle, leaf, subtree};
-use readproof_disk::{AuditPart, Counted};
+use readproof_disk::AuditPart;
 use std::collections::BTreeMap;
 
 use super::{
     AuditError, AuditLog, Line,
     log::{Tail, hashes_of},
+    writer::missing_of,
 };
 
 /// What was found.
@@ -145,6 +146,13 @@ impl AuditLog {
         found.signed = signed.iter().find(|(which, _)| *which == WhichCheckpoint::Own).map(|(_, signed)| signed.size);
         let most = signed.iter().map(|(_, signed)| signed.size).max();
         found.problems.extend(leaves.problems.iter().filter(|problem| concerns(problem, most)).cloned());
+        let own = found.signed.and_then(|size| Tile::of_row(Kind::Hashes(0), size / TILE_WIDTH, size));
+        if let Some(tile) = own.filter(|tile| !tile.is_full())
+            && self.parts.load(&AuditPart::Tile(Tile::full(Kind::Hashes(0), tile.index)))?.is_none()
+            && self.parts.load(&AuditPart::Tile(tile))?.is_none()
+        {
+            found.problems.push(Problem::Missing { part: tile.path() });
+        }
         for (which, checkpoint) in signed {
             self.against(&leaves, which, &checkpoint, &mut found.problems);
         }
@@ -168,11 +176,13 @@ impl AuditLog {
         let before = problems.len();
         if by_tiles == Some(signed.root) {
             for (one, other) in segments(&differing(&leaves.lines, &leaves.tiles)) {
-                let at = |list: &[Hash]| {
-                    let whole = list.len().min(usize::try_from(other).unwrap_or(usize::MAX).saturating_mul(256));
-                    list.get(usize::try_from(one).unwrap_or(0) * 256..whole).map(<[Hash]>::to_vec).unwrap_or_default()
-                };
-                explain(one * TILE_WIDTH, &at(&leaves.lines), &at(&leaves.tiles), problems);
+                let bound = |bundle: u64| usize::try_from(bundle * TILE_WIDTH).unwrap_or(usize::MAX);
+                let were = &leaves.tiles[bound(one).min(leaves.tiles.len())..bound(other).min(leaves.tiles.len())];
+                // If the last hash is among them, lines may have moved beyond it.
+                let is_end = bound(other) >= leaves.tiles.len();
+                let end = if is_end { leaves.lines.len() } else { bound(other).min(leaves.lines.len()) };
+                let lines = leaves.lines.get(bound(one)..end).unwrap_or_default();
+                explain(one * TILE_WIDTH, lines, were, problems);
             }
         }
         if size < signed.size {
@@ -265,11 +275,13 @@ impl AuditLog {
         let lines: Vec<Hash> = tail.entries.iter().map(|entry| leaf(entry)).collect();
         found.missing += tail.entries.iter().map(|entry| missing(entry)).sum::<u64>();
         // Of the tail there are hashes up to the last checkpoint.
-        let partial = tiles.get(&(tail.first / TILE_WIDTH)).copied();
-        let stored = partial.and_then(|tile| hashes_of(&self.parts.load(&AuditPart::Tile(tile)).ok()??));
-        let stored = stored.unwrap_or_else(|| lines.clone());
-        let beyond = lines.get(stored.len()..).unwrap_or_default().to_vec();
-        found.tiles.extend(stored.into_iter().chain(beyond));
+        if let Some(tile) = tiles.get(&(tail.first / TILE_WIDTH)) {
+            let stored = hashes_of(&self.parts.load(&AuditPart::Tile(*tile))?.unwrap_or_default());
+            match stored {
+                Some(stored) if stored.len() == usize::from(tile.width) => found.tiles.extend(stored),
+                Some(_) | None => found.problems.push(Problem::Malformed { part: tile.path() }),
+            }
+        }
         found.lines.extend(lines);
         Ok(found)
     }
@@ -363,8 +375,7 @@ impl AuditLog {
 
     /// Calls of processes that are gone, of which no line tells yet.
     fn not_written_yet(&self) -> u64 {
-        let count = |(_, Counted { calls, written, .. }): &(String, Counted)| calls.saturating_sub(*written);
-        self.parts.ended().iter().map(count).sum()
+        self.parts.ended().iter().map(|(writer, counted)| missing_of(self, writer, *counted)).sum()
     }
 }
 
@@ -400,13 +411,13 @@ fn missing(entry: &[u8]) -> u64 {
     }
 }
 
-/// The bundles whose lines and hashes differ.
+/// The bundles whose lines and hashes differ. Lines after the last hash are not signed yet.
 fn differing(lines: &[Hash], tiles: &[Hash]) -> Vec<u64> {
-    let count = lines.len().max(tiles.len()).div_ceil(256);
-    let at = |list: &[Hash], bundle: usize| -> Vec<Hash> {
-        list.get(bundle * 256..list.len().min(bundle * 256 + 256)).map(<[Hash]>::to_vec).unwrap_or_default()
+    let differs = |(bundle, tile): &(u64, &[Hash])| {
+        let first = usize::try_from(bundle * TILE_WIDTH).unwrap_or(usize::MAX);
+        lines.get(first..first.saturating_add(tile.len())) != Some(*tile)
     };
-    (0..count).filter(|bundle| at(lines, *bundle) != at(tiles, *bundle)).map(|bundle| bundle as u64).collect()
+    (0_u64..).zip(tiles.chunks(256)).filter(differs).map(|(bundle, _)| bundle).collect()
 }
 
 /// Runs of neighbours: the first, and the one after the last.
@@ -421,18 +432,19 @@ fn segments(places: &[u64]) -> Vec<(u64, u64)> {
     runs
 }
 
-/// Names how lines differ from what they were.
+/// Names how lines differ from what they were. Lines after those that were signed may follow.
 fn explain(first: u64, lines: &[Hash], were: &[Hash], problems: &mut Vec<Problem>) {
-    let Some(at) = (0..lines.len().max(were.len())).find(|at| lines.get(*at) != were.get(*at)) else { return };
+    let Some(at) = (0..were.len()).find(|at| lines.get(*at) != were.get(*at)) else { return };
     let entry = first + at as u64;
-    let (now, then) = (lines.get(at..).unwrap_or_default(), were.get(at..).unwrap_or_default());
-    if then.get(1..) == Some(now) && !then.is_empty() {
+    let (now, then) = (lines.get(at..).unwrap_or_default(), &were[at..]);
+    // Of one line at the end nobody can tell whether it was removed or changed.
+    if now.starts_with(&then[1..]) && (then.len() > 1 || now.is_empty()) {
         return push(problems, Problem::Removed { entry });
     }
-    if now.get(1..) == Some(then) && !now.is_empty() {
+    if now.get(1..).is_some_and(|rest| rest.starts_with(then)) {
         return push(problems, Problem::Inserted { entry });
     }
-    let differ: Vec<usize> = (0..now.len().max(then.len())).filter(|at| now.get(*at) != then.get(*at)).collect();
+    let differ: Vec<usize> = (0..then.len()).filter(|at| now.get(*at) != then.get(*at)).collect();
     if let [one, other] = differ[..]
         && now.get(one) == then.get(other)
         && now.get(other) == then.get(one)

@@ -3,8 +3,11 @@
 //! go on from what was signed before: such a log is put aside as a whole, and another begins that says so.
 
 use readproof_core::tlog::{Checkpoint, Hash, Kind, SigningKey, TILE_WIDTH, Tile, TileHashes, bundle, root, subtree};
-use readproof_disk::{AuditCount, AuditPart, AuditParts, Counted, Counter, Create, Lasting, Store};
-use std::sync::Arc;
+use readproof_disk::{AuditCount, AuditPart, AuditParts, Counted, Create, Lasting, Store};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 
 use super::{
     AuditError, BeganLine, CallFacts, GapLine, Line, RotatedLine, SCHEMA,
@@ -36,6 +39,8 @@ pub struct Begun {
     parts: Arc<dyn AuditParts>,
     writer: String,
     count: Arc<dyn AuditCount>,
+    /// How many lines it wrote.
+    lines: Arc<AtomicU64>,
 }
 
 impl Begun {
@@ -47,7 +52,7 @@ impl Begun {
         let parts = store.audit(Create::Yes)?.ok_or(AuditError::NoRandom)?;
         let writer = random::<8>()?.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
         let count = parts.count(&writer)?;
-        Ok(Self { parts, writer, count })
+        Ok(Self { parts, writer, count, lines: Arc::default() })
     }
 
     /// Notes how many calls there were. Counted first, a call that never gets its line is missed.
@@ -55,7 +60,7 @@ impl Begun {
     /// # Errors
     /// [`AuditError`] when it is not kept.
     pub fn calls(&self, calls: u64) -> Result<(), AuditError> {
-        Ok(self.count.set(Counter::Calls, calls)?)
+        Ok(self.count.calls(calls)?)
     }
 }
 
@@ -67,6 +72,8 @@ pub struct AuditWriter {
     /// The name of this process in its lines.
     writer: String,
     count: Arc<dyn AuditCount>,
+    /// How many lines it wrote.
+    own: Arc<AtomicU64>,
     keeps_texts: bool,
     /// The bundle to which something was kept last, and how long its file is.
     kept: Option<(u64, u64)>,
@@ -91,11 +98,13 @@ impl AuditWriter {
             let _turn = begun.parts.lock()?;
             begun.parts.put_aside()?
         };
-        Self::open_in(Begun::new(store)?, with, Some((aside, why)))
+        let next = Begun::new(store)?;
+        next.lines.store(begun.lines.load(Ordering::Relaxed), Ordering::Relaxed);
+        Self::open_in(next, with, Some((aside, why)))
     }
 
     fn open_in(begun: Begun, with: Opened, aside: Option<(String, String)>) -> Result<Self, AuditError> {
-        let Begun { parts, writer, count } = begun;
+        let Begun { parts, writer, count, lines: own } = begun;
         let turn = parts.lock()?;
         let (key, is_new) = key(&*parts)?;
         let mut tail = Tail::load(&*parts)?;
@@ -105,14 +114,15 @@ impl AuditWriter {
         if is_new {
             lines.push(Line::Began(BeganLine { v: SCHEMA, at: with.now, aside: aside.clone(), why }));
         }
-        let this = Self { parts, key, writer, count, keeps_texts: with.keeps_texts, kept: None, aside };
+        let this = Self { parts, key, writer, count, own, keeps_texts: with.keeps_texts, kept: None, aside };
         if tail.torn > 0 && tail.size() > 0 {
             let why = "an append was cut off".to_owned();
             lines.push(Line::Gap(GapLine { v: SCHEMA, at: with.now, writer: None, missing: 0, why }));
         }
         let ended = this.parts.ended();
         for (writer, counted) in &ended {
-            let missing = counted.calls.saturating_sub(this.lines_of(&tail, writer, *counted));
+            let log = super::AuditLog { parts: Arc::clone(&this.parts) };
+            let missing = missing_of(&log, writer, *counted);
             if missing > 0 {
                 let why = "the process ended before it wrote them".to_owned();
                 lines.push(Line::Gap(GapLine { v: SCHEMA, at: with.now, writer: Some(writer.clone()), missing, why }));
@@ -137,7 +147,8 @@ impl AuditWriter {
     /// How this process counts its calls now.
     #[must_use]
     pub fn begun(&self) -> Begun {
-        Begun { parts: Arc::clone(&self.parts), writer: self.writer.clone(), count: Arc::clone(&self.count) }
+        let (parts, count, lines) = (Arc::clone(&self.parts), Arc::clone(&self.count), Arc::clone(&self.own));
+        Begun { parts, writer: self.writer.clone(), count, lines }
     }
 
     /// The key of this log's checkpoints.
@@ -151,11 +162,13 @@ impl AuditWriter {
     /// # Errors
     /// [`AuditError`]; some of them may have been written.
     pub fn append(&mut self, calls: &[Pending], lasting: Lasting) -> Result<(), AuditError> {
-        let Some(last) = calls.last() else { return Ok(()) };
+        if calls.is_empty() {
+            return Ok(());
+        }
         let nonces = random_many(calls.len())?;
         let _turn = self.parts.lock()?;
         let mut tail = self.tail()?;
-        self.count.set(Counter::From, tail.size())?;
+        self.count.batch(tail.size(), self.own.load(Ordering::Relaxed))?;
         let (mut calls, mut nonces) = (calls, &nonces[..]);
         while !calls.is_empty() {
             let room =
@@ -168,9 +181,10 @@ impl AuditWriter {
                 |(call, nonce): (&Pending, &[u8; 32])| call.facts.line(&self.writer, call.seq, nonce).into_bytes();
             let lines: Vec<Vec<u8>> = now.iter().zip(used).map(line).collect();
             self.add(&mut tail, &lines, lasting)?;
+            self.own.fetch_add(lines.len() as u64, Ordering::Relaxed);
             (calls, nonces) = (later, unused);
         }
-        Ok(self.count.set(Counter::Written, last.seq)?)
+        Ok(())
     }
 
     /// Signs what is in the log, once it is durable. Gives the checkpoint; `None` if the newest one has everything already.
@@ -314,34 +328,33 @@ impl AuditWriter {
         Ok(())
     }
 
-    /// How many calls of a process that is gone have their line.
-    fn lines_of(&self, tail: &Tail, writer: &str, counted: Counted) -> u64 {
-        let log = super::AuditLog { parts: Arc::clone(&self.parts) };
-        let mut written = counted.written;
-        let (mut at, mut bundle): (u64, Option<(u64, Vec<Vec<u8>>)>) = (counted.from, None);
-        while at < tail.size() && written < counted.calls {
-            let index = at / TILE_WIDTH;
-            if bundle.as_ref().is_none_or(|(of, _)| *of != index) {
-                bundle = log.bundle(index).ok().flatten().map(|lines| (index, lines));
-            }
-            let offset = usize::try_from(at % TILE_WIDTH).unwrap_or(usize::MAX);
-            let line = bundle.as_ref().and_then(|(_, lines)| Line::parse(lines.get(offset)?));
-            match line {
-                Some(Line::Call(call)) if call.writer == writer && call.seq == written + 1 => written += 1,
-                Some(Line::Call(call)) if call.writer == writer && call.seq <= written => {}
-                Some(_) | None => break,
-            }
-            at += 1;
+    /// Ends the count of a process that made so many calls. If some have no line, the count stays, so that the next process to
+    /// open the log says so.
+    pub fn close(self, calls: u64) {
+        if self.own.load(Ordering::Relaxed) >= calls {
+            // If it stays, it says the same.
+            let _ = self.parts.forget_count(&self.writer);
         }
-        written
     }
 }
 
-impl Drop for AuditWriter {
-    fn drop(&mut self) {
-        // It ends as it should, and whoever uses it has written everything. If the count stays, it says the same.
-        let _ = self.parts.forget_count(&self.writer);
+/// How many calls of a process that is gone have no line: its last batch may be written wholly, in part or not at all.
+pub(super) fn missing_of(log: &super::AuditLog, writer: &str, counted: Counted) -> u64 {
+    let (mut lines, mut at) = (counted.lines, counted.from);
+    let mut bundle: Option<(u64, Vec<Vec<u8>>)> = None;
+    while lines < counted.calls {
+        let index = at / TILE_WIDTH;
+        if bundle.as_ref().is_none_or(|(of, _)| *of != index) {
+            bundle = log.bundle(index).ok().flatten().map(|lines| (index, lines));
+        }
+        let offset = usize::try_from(at % TILE_WIDTH).unwrap_or(usize::MAX);
+        match bundle.as_ref().and_then(|(_, lines)| Line::parse(lines.get(offset)?)) {
+            Some(Line::Call(call)) if call.writer == writer => lines += 1,
+            Some(_) | None => break,
+        }
+        at += 1;
     }
+    counted.calls.saturating_sub(lines)
 }
 
 /// The partial tile of leaves that a checkpoint of this size needs.

@@ -10,7 +10,7 @@ use readproof_testkit::{
         clock::jumps,
         processes::{Beside, crash, processes},
         scarce::{self, Disk, Plan, Scarce},
-        tamper::{agree::agree, tamper},
+        tamper::{agree::agree, speed::speed, tamper},
         windows::{Editor, Said, Tell},
     },
     world::Broken,
@@ -34,6 +34,10 @@ fn main() -> ExitCode {
         "auditor" => auditor(rest),
         "tamper" => match options(rest, &["cases", "seed"]) {
             Ok((numbers, _)) => tampered(&numbers),
+            Err(message) => return usage(&message),
+        },
+        "audit-bench" => match options(rest, &["lines", "seed"]) {
+            Ok((numbers, _)) => audit_bench(&numbers),
             Err(message) => return usage(&message),
         },
         "audit-kills" => match options(rest, &["kills", "seed"]) {
@@ -83,6 +87,7 @@ fn usage(message: &str) -> ExitCode {
     eprintln!("{message}\nusage: load crash [--kills N] [--seed S]");
     eprintln!("       load processes [--processes N] [--reads N] [--seed S] [--gc]");
     eprintln!("       load tamper [--cases N] [--seed S]");
+    eprintln!("       load audit-bench [--lines N] [--seed S]");
     eprintln!("       load audit-kills [--kills N] [--seed S]");
     eprintln!("       load clock [--steps N] [--seed S]");
     eprintln!("       load fulldisk|readonly [--rounds N] [--processes N] [--steps N] [--seed S]");
@@ -125,6 +130,12 @@ fn tampered(numbers: &Numbers) -> Result<(), Broken> {
     println!("{} ({:.1} s)", tamper(cases, seed)?, begin.elapsed().as_secs_f64());
     let begin = Instant::now();
     println!("{} ({:.1} s)", agree((cases / 10).max(20), seed, Path::new(CHECKER))?, begin.elapsed().as_secs_f64());
+    Ok(())
+}
+
+fn audit_bench(numbers: &Numbers) -> Result<(), Broken> {
+    let (lines, seed) = (*numbers.get("lines").unwrap_or(&1_000_000), *numbers.get("seed").unwrap_or(&1));
+    println!("{}", speed(lines, seed)?);
     Ok(())
 }
 

@@ -169,7 +169,7 @@ fn counted(root: &Path) -> Result<Counts, Broken> {
         return Err(format!("the log was put aside as {aside}").into());
     }
     writer.sign()?;
-    drop(writer);
+    writer.close(0);
     let log: AuditLog = engine.audit_log()?.ok_or("there is no log")?;
     let found = log.verify(&log.key()?, None, &|_, _| ())?;
     if !found.problems.is_empty() {

@@ -1,6 +1,6 @@
 //! The audit log of a store in memory: parts by name. A count ends when nobody holds it, as a process does.
 
-use readproof_disk::{AuditCount, AuditPart, AuditParts, Counted, Counter, Lasting, Lease, StoreError};
+use readproof_disk::{AuditCount, AuditPart, AuditParts, Counted, Lasting, Lease, StoreError};
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, Weak},
@@ -100,13 +100,14 @@ impl AuditParts for MemoryAudit {
 }
 
 impl AuditCount for MemoryCount {
-    fn set(&self, which: Counter, number: u64) -> Result<(), StoreError> {
+    fn calls(&self, calls: u64) -> Result<(), StoreError> {
+        locked(&self.0).calls = calls;
+        Ok(())
+    }
+
+    fn batch(&self, from: u64, lines: u64) -> Result<(), StoreError> {
         let mut numbers = locked(&self.0);
-        match which {
-            Counter::Calls => numbers.calls = number,
-            Counter::Written => numbers.written = number,
-            Counter::From => numbers.from = number,
-        }
+        (numbers.from, numbers.lines) = (from, lines);
         Ok(())
     }
 }

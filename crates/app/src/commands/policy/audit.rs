@@ -299,6 +299,7 @@ fn rotate(terminal: &Terminal, args: &RotateArgs) -> Done {
             writer.rotated(clock(), (lines_before, texts_before)).map_err(failed)?;
         }
         writer.sign().map_err(failed)?;
+        writer.close(0);
         for part in &parts {
             if let Err(error) = log.remove(part) {
                 output::notice(&format!("not removed: {}", store(&error)));
@@ -333,7 +334,9 @@ fn prove(terminal: &Terminal, what: &str) -> Done {
     let signed = log.checkpoint().map_err(failed)?;
     let has_entry = signed.as_deref().and_then(size_of).is_some_and(|size| entry < size);
     if !has_entry && entry < log.size().map_err(failed)? {
-        terminal.engine.audit_writer()?.sign().map_err(failed)?;
+        let mut writer = terminal.engine.audit_writer()?;
+        writer.sign().map_err(failed)?;
+        writer.close(0);
     }
     let proof = log.prove(entry).map_err(failed)?;
     let text = proof.to_text();

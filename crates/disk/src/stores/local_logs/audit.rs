@@ -16,7 +16,7 @@ use rustix::{
 };
 
 use super::super::{
-    AuditCount, AuditPart, AuditParts, Counted, Counter, Create, Lasting, Lease, STORE_NAME, StoreError,
+    AuditCount, AuditPart, AuditParts, Counted, Create, Lasting, Lease, STORE_NAME, StoreError,
     local_leases::{lock_within, wait_for},
     local_store::{READ_FLAGS, names, open_folder, private_folder},
     logs::is_writer,
@@ -214,7 +214,7 @@ impl AuditParts for LocalAudit {
                 let chunk = bytes.get(at..at + 8).and_then(|chunk| chunk.try_into().ok());
                 chunk.map_or(0, u64::from_be_bytes)
             };
-            Some((name, Counted { calls: number(0), written: number(8), from: number(16) }))
+            Some((name, Counted { calls: number(0), from: number(8), lines: number(16) }))
         };
         names(folder.as_fd()).into_iter().filter_map(look).collect()
     }
@@ -252,13 +252,18 @@ struct LocalCount {
 }
 
 impl AuditCount for LocalCount {
-    fn set(&self, which: Counter, number: u64) -> Result<(), StoreError> {
-        let at = match which {
-            Counter::Calls => 0,
-            Counter::Written => 8,
-            Counter::From => 16,
-        };
-        write_at(&self.file, at, &number.to_be_bytes()).map_err(|error| StoreError::from_io(&shown(&self.path), error))
+    fn calls(&self, calls: u64) -> Result<(), StoreError> {
+        self.write(0, &calls.to_be_bytes())
+    }
+
+    fn batch(&self, from: u64, lines: u64) -> Result<(), StoreError> {
+        self.write(8, [from.to_be_bytes(), lines.to_be_bytes()].as_flattened())
+    }
+}
+
+impl LocalCount {
+    fn write(&self, at: u64, bytes: &[u8]) -> Result<(), StoreError> {
+        write_at(&self.file, at, bytes).map_err(|error| StoreError::from_io(&shown(&self.path), error))
     }
 }
 

@@ -146,32 +146,29 @@ pub trait AuditParts: fmt::Debug + Send + Sync {
     fn aside(&self) -> Vec<String>;
 }
 
-/// What one process counts. Changing a number is one small write, which survives the process.
+/// What one process counts. Each change is one small write, which survives the process.
 pub trait AuditCount: fmt::Debug + Send + Sync {
-    /// Sets one number.
+    /// How many calls were made.
     ///
     /// # Errors
     /// [`StoreError`] when it is not kept.
-    fn set(&self, which: Counter, number: u64) -> Result<(), StoreError>;
-}
+    fn calls(&self, calls: u64) -> Result<(), StoreError>;
 
-/// Which number is meant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Counter {
-    /// How many calls were made.
-    Calls,
-    /// How many of them have their entry.
-    Written,
-    /// The index of the first entry of the batch that is being written.
-    From,
+    /// A batch begins at this index of the log; before it, the process wrote so many lines. Both are kept or neither.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it is not kept.
+    fn batch(&self, from: u64, lines: u64) -> Result<(), StoreError>;
 }
 
 /// The numbers of a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
     pub calls: u64,
-    pub written: u64,
+    /// The index of the first line of its last batch.
     pub from: u64,
+    /// How many lines it wrote before that batch.
+    pub lines: u64,
 }
 
 #[cfg(test)]
