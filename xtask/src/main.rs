@@ -95,6 +95,24 @@ const COMMANDS: &[Command] = &[
         run: testkit::crash,
     },
     Command {
+        name: "tamper",
+        arguments: "[--cases N] [--seed S]",
+        about: "random alterations of audit logs, all found and named; proofs before three judges that must agree",
+        run: testkit::tamper,
+    },
+    Command {
+        name: "audit-bench",
+        arguments: "[--lines N] [--seed S]",
+        about: "how long a proof and the verification take in an audit log of a million lines",
+        run: testkit::audit_bench,
+    },
+    Command {
+        name: "audit-kills",
+        arguments: "[--kills N] [--seed S]",
+        about: "kills workers with the audit on: every acknowledged edit has its line, and what is missing is counted",
+        run: testkit::audit_kills,
+    },
+    Command {
         name: "processes",
         arguments: "[--processes N] [--reads N] [--seed S] [--gc]",
         about: "many processes edit and read on one store: no error, no altered object, every log replays",

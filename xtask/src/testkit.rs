@@ -15,6 +15,21 @@ pub(crate) fn edits(root: &Path, arguments: &[String]) -> Result<(), Failure> {
     run(root, &["edits", "--"], "edits", arguments)
 }
 
+/// Audit logs that someone alters.
+pub(crate) fn tamper(root: &Path, arguments: &[String]) -> Result<(), Failure> {
+    load(root, "tamper", arguments)
+}
+
+/// How long proofs and the verification of a long audit log take.
+pub(crate) fn audit_bench(root: &Path, arguments: &[String]) -> Result<(), Failure> {
+    load(root, "audit-bench", arguments)
+}
+
+/// Workers with the audit on, killed at random moments.
+pub(crate) fn audit_kills(root: &Path, arguments: &[String]) -> Result<(), Failure> {
+    load(root, "audit-kills", arguments)
+}
+
 /// Workers killed at random moments.
 pub(crate) fn crash(root: &Path, arguments: &[String]) -> Result<(), Failure> {
     load(root, "crash", arguments)

@@ -1,5 +1,6 @@
 //! The command line: arguments and help. Only parses; what the arguments mean is decided in `config` and `commands`.
 
+pub(crate) mod audit;
 pub(crate) mod history;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -93,8 +94,8 @@ pub(crate) fn settings_first(words: Vec<OsString>) -> (Vec<String>, Vec<OsString
             rest.extend([word].into_iter().chain(words.next()));
         } else {
             // These commands have subcommands.
-            let continues =
-                text.starts_with("--workspace=") || matches!(text, "--json" | "session" | "conflicts" | "approvals");
+            let continues = text.starts_with("--workspace=")
+                || matches!(text, "--json" | "session" | "conflicts" | "approvals" | "audit");
             rest.push(word);
             if !continues {
                 break;
@@ -172,6 +173,9 @@ pub(crate) enum Command {
     /// Calls that wait for a person: what they would do, and to approve or deny them
     #[command(subcommand)]
     Approvals(ApprovalsCommand),
+    /// What was called, by whom, and what came of it: look, verify, prove
+    #[command(subcommand)]
+    Audit(audit::AuditCommand),
     /// Show what is held, how reads were answered, what that saved, and the store's size
     Status(StatusArgs),
     /// List sessions, show a session's tree, and move in it

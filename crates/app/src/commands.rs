@@ -1,7 +1,6 @@
 //! The command line as a wire: each command becomes one operation, and its outcome is printed. An answer counts as
 //! delivered only after it was written and flushed.
 
-mod approvals;
 mod conflicts;
 mod demo;
 mod diff;
@@ -9,7 +8,7 @@ mod edit;
 pub(crate) mod find;
 mod history;
 mod init;
-mod policy;
+pub(crate) mod policy;
 mod read;
 mod session;
 mod symbols;
@@ -27,6 +26,10 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
+use self::policy::{
+    approvals,
+    audit::{self, audited},
+};
 use crate::{
     cli::{Cli, Command, SearchArgs, StatusArgs, SymbolsArgs},
     config::{Beyond, Config},
@@ -76,6 +79,7 @@ pub(crate) fn run(cli: Cli) -> Done {
         Command::Conflicts(command) => conflicts::run(&open_with(Beyond::Review)?, command),
         Command::Policy(command) => policy::run(&open()?, command),
         Command::Approvals(command) => approvals::run(&open()?, command),
+        Command::Audit(command) => audit::run(&open()?, command),
         Command::Status(args) => status(&open()?, args),
         Command::Session(command) => session::run(&open()?, command),
         Command::Replay(args) => upkeep::replay(&open()?, &args),
@@ -114,7 +118,7 @@ impl Terminal {
         config.notices.iter().for_each(|notice| output::notice(notice));
         let engine =
             Engine::new(config.root, config.bearings, config.settings, Box::new(clock))?.with_names_from_root();
-        Ok(Self::of(engine, json))
+        Ok(Self::of(audited(engine), json))
     }
 
     pub(crate) fn of(engine: Engine, json: bool) -> Self {

@@ -15,7 +15,8 @@ use readproof_disk::{
     is_folder, is_program, user_id, user_name,
 };
 use readproof_engine::{
-    Arguments, CallLog, Error, Handles, HostTexts, Keeping, PiSources, SETTINGS_FILE as FILE, Settings, Walling, Whose,
+    Arguments, Auditing, CallLog, Error, Handles, HostTexts, Keeping, PiSources, SETTINGS_FILE as FILE, Settings,
+    Walling, Whose,
 };
 use readproof_words::{Terms, disk::locate};
 use std::{
@@ -121,7 +122,7 @@ macro_rules! number_or_0 {
 }
 
 /// Every setting, in the order `readproof config` lists them.
-pub(crate) const SETTINGS: [Setting; 34] = [
+pub(crate) const SETTINGS: [Setting; 38] = [
     Setting {
         key: "answers",
         help: "which answers may be given: \"seed\" (same scope or whole file only) or \"held\" (spans add up, the agent's writes count)",
@@ -375,6 +376,50 @@ pub(crate) const SETTINGS: [Setting; 34] = [
         },
         expects: "64 hex digits, as `printf %s KEY | sha256sum` prints them",
         narrow: Narrow::OwnFile,
+    },
+    Setting {
+        key: "audit",
+        help: "whether every call leaves a line in the audit log: \"off\" or \"on\"; see docs/audit.md",
+        show: |s| toml::Value::String(s.audit.as_str().to_owned()),
+        set: |s, v| {
+            s.audit = Auditing::parse(v.as_str()?)?;
+            Some(())
+        },
+        expects: "\"off\" or \"on\"",
+        narrow: Narrow::Down(&["on", "off"]),
+    },
+    Setting {
+        key: "audit_texts",
+        help: "whether the text that a call returned is kept beside the audit log, so that `readproof audit prove` can show it: true or false",
+        show: |s| toml::Value::Boolean(s.audit_texts),
+        set: |s, v| {
+            s.audit_texts = v.as_bool().or_else(|| v.as_str()?.parse().ok())?;
+            Some(())
+        },
+        expects: "true or false",
+        narrow: Narrow::Off,
+    },
+    Setting {
+        key: "audit_copy",
+        help: "a file outside the workspace to which each signed checkpoint of the audit log is copied; not settable in readproof.toml",
+        show: |s| toml::Value::String(s.audit_copy.clone()),
+        set: |s, v| {
+            s.audit_copy = v.as_str().filter(|path| path.is_empty() || Path::new(path).is_absolute())?.to_owned();
+            Some(())
+        },
+        expects: "an absolute path, as in \"/mnt/backup/checkpoint\"",
+        narrow: Narrow::Never,
+    },
+    Setting {
+        key: "audit_witness",
+        help: "a program and its arguments that get each signed checkpoint of the audit log on standard input; not settable in readproof.toml",
+        show: |s| words(&s.audit_witness),
+        set: |s, v| {
+            s.audit_witness = list(v)?;
+            Some(())
+        },
+        expects: "a list of words, as in [\"my-witness\", \"--add\"]",
+        narrow: Narrow::Never,
     },
     Setting {
         key: "codex_home",

@@ -1,5 +1,6 @@
 //! Reports for people: status, a session's tree, settings. Builds text; prints nothing.
 
+pub(crate) mod audit;
 pub(crate) mod compared;
 pub(crate) mod found;
 pub(crate) mod json;

@@ -12,7 +12,7 @@ use std::{
 
 use readproof_core::{decide::Mode, limits::Limits, path::Bearings, text::ContentHash};
 use readproof_disk::{Root, SessionName};
-use readproof_engine::{Engine, Receipt, Settings, SmallTexts, operation::Read};
+use readproof_engine::{Auditing, Engine, Receipt, Settings, SmallTexts, operation::Read};
 use readproof_testkit::ask::Ask;
 use tempfile::TempDir;
 
@@ -48,6 +48,13 @@ pub(crate) const CASES: &[Case] = &[
         bar: Bar::AtMost(2.0),
         rounds: 4000,
         run: |rounds| measure(rounds, &mut Reads::new(SMALL, Change::None)?.under_rules()?),
+    },
+    Case {
+        name: "unchanged-10k-audited",
+        about: "a file of 10 KB that the model holds is read again, under 200 rules of access, with a line in the audit log",
+        bar: Bar::AtMost(2.0),
+        rounds: 4000,
+        run: |rounds| measure(rounds, &mut Reads::of(SMALL, Change::None, Auditing::On)?.under_rules()?),
     },
     Case {
         name: "unchanged-500k",
@@ -135,12 +142,16 @@ const EMPTIED: u32 = 64;
 
 impl Reads {
     fn new(bytes: usize, change: Change) -> Result<Self, Broken> {
+        Self::of(bytes, change, Auditing::Off)
+    }
+
+    fn of(bytes: usize, change: Change, audit: Auditing) -> Result<Self, Broken> {
         let folder = tempfile::tempdir()?;
         let top = folder.path().canonicalize()?;
         let limits = Limits { answer_lines: u32::MAX, answer_bytes: u32::MAX, ..Limits::default() };
-        let settings = Settings { limits, small_texts: SmallTexts::Together, ..Settings::default() };
+        let settings = Settings { limits, small_texts: SmallTexts::Together, audit, ..Settings::default() };
         let bearings = Bearings { cwd: top.display().to_string(), home: None };
-        let engine = Engine::new(Root::open(&top)?, bearings, settings, Box::new(now))?;
+        let engine = Engine::new(Root::open(&top)?, bearings, settings, Box::new(now))?.with_audit(None);
         let session = SessionName::parse("bench")?;
         let request = Read { path: "src/file.rs".to_owned(), ..Read::default() };
         fs::create_dir(top.join("src"))?;

@@ -37,5 +37,5 @@ pub mod text;
 
 pub use diff::edit;
 pub use knowledge::alike;
-pub use operation::{budget, policy};
+pub use operation::{budget, policy, secrets, tlog};
 pub use render::{meta, page, trailer};

@@ -10,6 +10,8 @@ mod encode;
 mod history;
 pub mod policy;
 pub mod rules;
+pub mod secrets;
+pub mod tlog;
 
 pub use history::{
     Blame, Changes, Forget, History, LISTED_CHANGES, LISTED_FILES, Leaf, ListFiles, OutsideChanges, Rewind,

@@ -33,8 +33,8 @@ use crate::{
     locate::FileRef,
     replace::is_ours,
     root::Root,
+    snapshot::spelling::on_disk,
     snapshot::{FileKind, SnapshotError, SnapshotRules},
-    spelling::on_disk,
 };
 
 /// What a file is compared with.

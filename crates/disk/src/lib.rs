@@ -15,7 +15,6 @@ mod policy;
 mod replace;
 mod root;
 mod snapshot;
-mod spelling;
 mod stores;
 mod transcript;
 
@@ -34,16 +33,16 @@ pub use replace::{
     is_in_store, is_ours,
 };
 pub use root::{Root, RootError, find_workspace, is_current_folder, is_program, is_same_file};
+pub use snapshot::spelling::{on_disk, spelt};
 pub use snapshot::{
     EntryKind, FileKind, Folder, Found, Happened, HardLinks, KnownBy, MOST_BYTES, MOST_NAMES, NameWatch, NoWatch,
     Small, Snapshot, SnapshotError, SnapshotRules, Stamp, Stat, Stop, Stopper, Stream, View, Watch, Woken,
     input_is_closed_at_last,
 };
-pub use spelling::{on_disk, spelt};
 pub use stores::{
-    BadSessionName, Create, Database, Lease, Leases, Loaded, LocalStore, LocalStores, Log, LogError, LogId, LogName,
-    Logs, Objects, OpenedStore, Packing, Payload, Put, PutAside, Removal, Removed, RetiredLog, Right, STORE_NAME,
-    SessionName, SmallTexts, Store, StoreError, Stored, Stores, Strange, TakeLine, Usage, Whose, database_in_memory,
-    is_folder, user_id, user_name,
+    AuditCount, AuditPart, AuditParts, BadSessionName, Counted, Create, Database, Lasting, Lease, Leases, Loaded,
+    LocalStore, LocalStores, Log, LogError, LogId, LogName, Logs, Objects, OpenedStore, Packing, Payload, Put,
+    PutAside, Removal, Removed, RetiredLog, Right, STORE_NAME, SessionName, SmallTexts, Store, StoreError, Stored,
+    Stores, Strange, TakeLine, Usage, Whose, copy_out, database_in_memory, is_folder, user_id, user_name,
 };
 pub use transcript::{Appended, TranscriptError, TranscriptFile, transcripts_in, transcripts_named};

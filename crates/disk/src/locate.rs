@@ -25,7 +25,7 @@ use crate::{
     replace::is_ours,
     root::Root,
     snapshot::TO_READ,
-    spelling::{on_disk, spelt},
+    snapshot::spelling::{on_disk, spelt},
 };
 
 /// The longest component and the longest path that file systems accept, in bytes.

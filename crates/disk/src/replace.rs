@@ -42,8 +42,8 @@ use crate::{
     fault::{Fault, is_missing, missing_or},
     locate::FileRef,
     root::Root,
+    snapshot::spelling::on_disk,
     snapshot::{FileKind, HardLinks},
-    spelling::on_disk,
     stores::STORE_NAME,
 };
 use note::{Content, Exchange};

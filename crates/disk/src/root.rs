@@ -15,7 +15,7 @@ use crate::{
     git::Opened,
     policy::Guard,
     replace::{DisplacedTexts, Moments},
-    spelling::{on_disk, spelt},
+    snapshot::spelling::{on_disk, spelt},
     stores::STORE_NAME,
 };
 

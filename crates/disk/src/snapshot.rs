@@ -3,6 +3,7 @@
 
 pub(crate) mod bytes;
 mod folder;
+pub(crate) mod spelling;
 mod stream;
 mod view;
 mod watch;
@@ -26,7 +27,7 @@ use crate::{
     policy::Refusal,
     replace::turn::{Links, Settled},
     root::Root,
-    spelling::on_disk,
+    snapshot::spelling::on_disk,
 };
 use bytes::read_at;
 

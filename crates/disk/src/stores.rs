@@ -15,11 +15,14 @@ mod store;
 mod store_error;
 
 pub use leases::{Lease, Leases, Right};
+pub use local_logs::copy_out;
 pub use local_store::{
     LocalStore, LocalStores, STORE_NAME, SmallTexts, Whose, database_in_memory, is_folder, user_id, user_name,
 };
 pub use log_error::LogError;
-pub use logs::{Log, LogId, LogName, Logs, Payload, RetiredLog, TakeLine};
+pub use logs::{
+    AuditCount, AuditPart, AuditParts, Counted, Lasting, Log, LogId, LogName, Logs, Payload, RetiredLog, TakeLine,
+};
 pub use objects::{Loaded, Objects, Packing, Put, Removal, Removed, Stored};
 pub use session_name::{BadSessionName, SessionName};
 pub use store::{Create, Database, OpenedStore, PutAside, Store, Stores, Strange, Usage};

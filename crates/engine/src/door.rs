@@ -2,6 +2,7 @@
 //! record after it. A new concern is one file that implements [`Concern`]; no wire and no operation changes.
 
 mod approval;
+mod audit;
 mod calls;
 mod canonical;
 mod elsewhere;
@@ -14,6 +15,7 @@ pub(crate) mod settings;
 
 pub(crate) use approval::Ask;
 pub use approval::{Approval, ApprovalRequest};
+pub use audit::{Auditing, Witness};
 pub use calls::CallLog;
 pub(crate) use calls::CallLogs;
 pub(crate) use canonical::{canonical_of, of_error as canonical_of_error, of_rewound_files};
@@ -100,6 +102,9 @@ pub trait Concern: Send + Sync {
 
     /// Called after the call, whether it succeeded or not.
     fn after(&self, _record: &CallRecord<'_>) {}
+
+    /// Called at the end of a program, to complete what is done beside calls.
+    fn finish(&self) {}
 }
 
 impl Engine {

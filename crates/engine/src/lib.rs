@@ -13,9 +13,9 @@ mod upkeep;
 pub use conversation::*;
 pub use door::settings::{Arguments, Handles, Keeping, Settings, Walling};
 pub use door::{
-    Answer, Approval, ApprovalRequest, Call, CallLog, CallRecord, CompareNotice, Concern, Control, Error, LogAfter,
-    NoIndex, Notice, Outcome, PolicyChecked, PolicyListed, Progress, Reading, Receipt, Refreshed, RuledAct, ShownLines,
-    ShownText, StoodOn, Written, WrittenFile,
+    Answer, Approval, ApprovalRequest, Auditing, Call, CallLog, CallRecord, CompareNotice, Concern, Control, Error,
+    LogAfter, NoIndex, Notice, Outcome, PolicyChecked, PolicyListed, Progress, Reading, Receipt, Refreshed, RuledAct,
+    ShownLines, ShownText, StoodOn, Witness, Written, WrittenFile,
 };
 pub use edit::{ConflictTexts, Merged, Sides, three_way};
 pub use find::{
@@ -34,6 +34,7 @@ pub use readproof_hosts::{
     approvals::{
         ApprovalId, Approvals, Decided, MOST_WAITING, Request as ApprovalRecord, State as ApprovalState, Undecided,
     },
+    audit,
     calls::{decoded as decoded_operation, encoded as encoded_operation},
     codex::Rollouts,
     session::{EntryId, EntryKind},

@@ -10,12 +10,11 @@ mod operation;
 mod pack;
 mod patch;
 mod paths;
-mod pi_lines;
 mod records;
-mod respell;
 mod scope;
 mod scratch;
 mod session;
+mod tlog;
 
 use readproof_testkit::op::Random;
 
@@ -46,7 +45,7 @@ pub struct Target {
 }
 
 /// Every target.
-pub const TARGETS: [Target; 10] = [
+pub const TARGETS: [Target; 13] = [
     paths::TARGET,
     scope::TARGET,
     meta::TARGET,
@@ -57,6 +56,9 @@ pub const TARGETS: [Target; 10] = [
     ladder::TARGET,
     pack::TARGET,
     operation::TARGET,
+    tlog::NOTE,
+    tlog::PROOF,
+    tlog::TILE,
 ];
 
 /// The target of this name.

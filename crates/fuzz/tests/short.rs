@@ -57,3 +57,23 @@ fn diff() {
 fn operation() {
     short("operation", 20_000);
 }
+
+#[test]
+fn pack() {
+    short("pack", 1_500);
+}
+
+#[test]
+fn note() {
+    short("note", 3_000);
+}
+
+#[test]
+fn proof() {
+    short("proof", 3_000);
+}
+
+#[test]
+fn tile() {
+    short("tile", 20_000);
+}

@@ -5,6 +5,7 @@
 #![allow(missing_docs, reason = "only our own rooms use this one; a comment stands where a name does not say enough")]
 
 pub mod approvals;
+pub mod audit;
 pub mod block;
 pub mod calls;
 pub mod codex;

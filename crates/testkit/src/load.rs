@@ -2,6 +2,7 @@
 //! reports what was acknowledged to it on a pipe, which outlives it.
 
 pub mod attacks;
+pub mod audited;
 pub mod clock;
 pub(crate) mod heard;
 pub mod judged;
@@ -9,6 +10,7 @@ pub mod processes;
 pub mod queries;
 pub mod scarce;
 pub mod shell;
+pub mod tamper;
 pub mod windows;
 
 use readproof_core::edit::Places;

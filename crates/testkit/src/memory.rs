@@ -2,14 +2,15 @@
 //! one [`MemoryStores`] share what they remember, as processes share a disk. Outside hands reach the stored bytes through
 //! [`MemoryObjects`]. Never part of the program.
 
+mod audit;
 mod logs;
 mod objects;
 
 pub use objects::MemoryObjects;
 
 use readproof_disk::{
-    Create, Database, Lease, Leases, LogError, LogName, Logs, Objects, OpenedStore, RetiredLog, Right, Store,
-    StoreError, Stores, Usage, database_in_memory,
+    AuditParts, Create, Database, Lease, Leases, LogError, LogName, Logs, Objects, OpenedStore, RetiredLog, Right,
+    Store, StoreError, Stores, Usage, database_in_memory,
 };
 use std::{
     collections::BTreeMap,
@@ -18,7 +19,7 @@ use std::{
     time::Duration,
 };
 
-use self::logs::MemoryLogs;
+use self::{audit::MemoryAudit, logs::MemoryLogs};
 
 /// How often a right is tried, one millisecond apart.
 const TRIES: u32 = 1000;
@@ -76,6 +77,8 @@ struct MemoryStore {
     objects: Arc<MemoryObjects>,
     logs: MemoryLogs,
     leases: MemoryLeases,
+    /// Once it was made.
+    audit: Mutex<Option<Arc<MemoryAudit>>>,
 }
 
 impl Store for MemoryStore {
@@ -89,6 +92,14 @@ impl Store for MemoryStore {
 
     fn leases(&self) -> &dyn Leases {
         &self.leases
+    }
+
+    fn audit(&self, create: Create) -> Result<Option<Arc<dyn AuditParts>>, StoreError> {
+        let mut audit = locked(&self.audit);
+        if create == Create::Yes {
+            audit.get_or_insert_default();
+        }
+        Ok(audit.as_ref().map(|log| Arc::clone(log) as Arc<dyn AuditParts>))
     }
 
     fn usage(&self) -> Usage {

@@ -1,10 +1,12 @@
-//! The short versions of `cargo xtask crash`, `processes`, `fulldisk`, `readonly` and `clock`.
+//! The short versions of `cargo xtask tamper`, `audit-kills`, `crash`, `processes`, `fulldisk`, `readonly` and `clock`.
 #![allow(clippy::expect_used, reason = "tests")]
 
 use readproof_testkit::load::{
+    audited,
     clock::jumps,
     processes::{Beside, crash, processes},
     scarce::{Disk, Plan, full_disk, read_only},
+    tamper::{agree::agree, tamper},
 };
 use std::{
     io::{self, Write},
@@ -71,4 +73,23 @@ fn a_clock_that_jumps() {
     let done = jumps(250, 1).expect("nothing depends on the clock");
     assert!(done.answers > 100 && done.back > 20 && done.removed > 0 && done.future > 0, "{done:?}");
     assert!(done.modes.len() >= 4, "{done:?}");
+}
+
+#[test]
+fn every_alteration_of_an_audit_log_is_found_and_named() {
+    let done = tamper(200, 1).expect("all are found");
+    assert!(done.cases == 200 && done.kinds.len() >= 10, "{done}");
+}
+
+#[test]
+fn three_judges_agree_on_proofs_and_checkpoints() {
+    let checker = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../integrations/verify/verify.py");
+    let done = agree(60, 1, &checker).expect("they agree");
+    assert!(done.proofs > 20 && done.checkpoints > 5 && done.held > 10 && done.held < 60, "{done}");
+}
+
+#[test]
+fn an_acknowledged_edit_has_its_line_wherever_its_process_ends() {
+    let done = audited::kills(Path::new(LOAD), 6, 1).expect("nothing acknowledged is lost");
+    assert!(done.kills == 6 && done.reads > 0 && done.writes > 0, "{done}");
 }

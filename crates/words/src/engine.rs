@@ -14,7 +14,7 @@ use crate::{
     core::{bad_patch, edit, not_text, scope},
     disk::{locate, no_watch, pattern, replace, replace_all, root, snapshot, transcript},
     git::git,
-    hosts::{approvals, gap as gap_in_words, session, versions},
+    hosts::{approvals, audit, gap as gap_in_words, session, versions},
     index::{query, registry, unusable, walk},
     stores::{session_name, store},
 };
@@ -95,6 +95,7 @@ pub fn error(terms: Terms<'_>, said: &Error) -> String {
         Error::Undecided { id, why: Undecided::Over(state) } => format!("nothing can be decided about {id} any more, as it {}; the next such call asks anew", over(*state)),
         Error::Undecided { id, why: Undecided::NoSession } => format!("the call of request {id} belongs to no session; approve it with --once or --always"),
         Error::Approvals(source) => approvals(source),
+        Error::Audit(source) => audit(source),
         Error::OverBudget { why } => why.clone(),
         Error::OverLimit(over) => over_limit(*over),
         Error::Elsewhere { folder, source } => format!("in {}: {}", label(folder), error(terms, source)),

@@ -1,12 +1,14 @@
 //! Words for sessions, versions and approvals that cannot be used.
 
+use readproof_core::tlog::{Unproved, Unsigned};
 use readproof_hosts::{
     approvals::ApprovalsError,
+    audit::{AuditError, Problem, Unshown, WhichCheckpoint},
     session::SessionError,
     versions::{Gap, VersionsError},
 };
 
-use crate::stores::log;
+use crate::stores::{log, store};
 
 /// What a [`SessionError`] is in words.
 #[must_use]
@@ -74,5 +76,89 @@ pub fn gap(gap: Gap) -> &'static str {
         Gap::Erased => "it was erased",
         Gap::NotAFile => "it is a link, or something else that is no regular file",
         Gap::Other => "for a reason that only a newer version of this program knows",
+    }
+}
+
+/// What an [`AuditError`] is in words.
+#[must_use]
+pub fn audit(error: &AuditError) -> String {
+    match error {
+        AuditError::Store(source) => store(source),
+        AuditError::Damaged { part } => {
+            format!("the audit log's `{part}` is damaged; `readproof audit verify` says what else is")
+        }
+        AuditError::Checkpoint(why) => format!("the audit log's checkpoint does not count: {}", unsigned(*why)),
+        AuditError::NotAsSigned { size } => format!(
+            "the first {size} lines of the audit log are not as they were signed; `readproof audit verify` says where"
+        ),
+        AuditError::NoEntry { entry, size } => {
+            format!("the audit log has no line {entry}; it has {size}, counted from 0")
+        }
+        AuditError::NoCall { entry } => {
+            format!("line {entry} of the audit log is not of a call, so it returned no text")
+        }
+        AuditError::MovedAway { entry } => {
+            format!("line {entry} was dropped by `readproof audit rotate`; its hash is still there")
+        }
+        AuditError::NoRandom => "the audit log needs random numbers, and the system gives none; try again".to_owned(),
+    }
+}
+
+/// What is wrong with an audit log, in words. Lines are counted from 0.
+#[must_use]
+pub fn problem(problem: &Problem) -> String {
+    match problem {
+        Problem::Checkpoint { which, why } => format!("{} does not count: {}", checkpoint(*which), unsigned(*why)),
+        Problem::OtherLog { which, origin } => format!("{} is of another log, {origin}", checkpoint(*which)),
+        Problem::NoCheckpoint => "there are lines, and no checkpoint that signs them".to_owned(),
+        Problem::Changed { entry } => format!("line {entry} was changed"),
+        Problem::Removed { entry } => format!("line {entry} was removed"),
+        Problem::Inserted { entry } => format!("line {entry} was inserted"),
+        Problem::Swapped { one, other } => format!("lines {one} and {other} were swapped"),
+        Problem::Cut { which, size, signed } => {
+            format!("the end was cut off: there are {size} lines, and {} signs {signed}", checkpoint(*which))
+        }
+        Problem::Missing { part } => format!("{part} is missing"),
+        Problem::Malformed { part } => format!("{part} is malformed"),
+        Problem::Tile { part } => format!("{part} was changed; the lines themselves are as signed"),
+        Problem::Rewritten { first, last } => {
+            format!("lines and their hashes were changed together, among lines {first} to {last}")
+        }
+        Problem::Rebuilt { which, signed } => {
+            format!("the log was rebuilt: its first {signed} lines are not those that {} signs", checkpoint(*which))
+        }
+        Problem::Aside { name } => {
+            format!("an earlier log was not as it had been signed and was put aside as {name}")
+        }
+    }
+}
+
+/// Why a proof shows nothing, in words.
+#[must_use]
+pub fn unshown(why: Unshown) -> String {
+    match why {
+        Unshown::NotAProof => "it is not a proof in the form c2sp.org/tlog-proof@v1".to_owned(),
+        Unshown::NotDisclosed => "it does not hold the line that it is about".to_owned(),
+        Unshown::NotACall => "its line is not of a call".to_owned(),
+        Unshown::OtherText => "its text is not the one that the line names".to_owned(),
+        Unshown::Unproved(Unproved::Checkpoint(why)) => format!("its checkpoint does not count: {}", unsigned(why)),
+        Unshown::Unproved(Unproved::Beyond) => "its line is beyond what the checkpoint signs".to_owned(),
+        Unshown::Unproved(Unproved::Hashes) => "its hashes do not lead from the line to the signed root".to_owned(),
+    }
+}
+
+fn checkpoint(which: WhichCheckpoint) -> &'static str {
+    match which {
+        WhichCheckpoint::Own => "its checkpoint",
+        WhichCheckpoint::Kept => "the kept checkpoint",
+    }
+}
+
+fn unsigned(why: Unsigned) -> &'static str {
+    match why {
+        Unsigned::NotANote => "it is not a signed note",
+        Unsigned::OtherKey => "it is not signed by the key of this log",
+        Unsigned::BadSignature => "its signature is wrong",
+        Unsigned::NotACheckpoint => "what is signed is not a checkpoint",
     }
 }

@@ -57,6 +57,17 @@ pub fn notice(notice: &Notice) -> String {
         }
         Notice::Unindexed(missed) => unindexed(missed),
         Notice::Compared(compared) => compare(compared),
+        Notice::NotAudited { calls: 0, why } => {
+            format!("the audit log could not be signed: {}", error(Terms::PLAIN, why))
+        }
+        Notice::NotAudited { calls, why } => {
+            let s = if *calls == 1 { " has" } else { "s have" };
+            format!("{calls} call{s} no line in the audit log: {}", error(Terms::PLAIN, why))
+        }
+        Notice::NotWitnessed(why) => format!("the checkpoint of the audit log was not taken elsewhere: {why}"),
+        Notice::AuditPutAside(name) => format!(
+            "the audit log was not as it had been signed: it was put aside as `{name}`, and a new one is begun; see `readproof audit verify`"
+        ),
     }
 }
 

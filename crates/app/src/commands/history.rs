@@ -105,7 +105,7 @@ const LISTED: usize = 20;
 
 /// What no command of ours can erase.
 const ELSEWHERE: &str = "copies elsewhere are not touched: git's own objects, texts that hosts keep, stores put aside, backups, and what \
-     conversations and approvals recorded";
+     conversations, approvals and the audit recorded";
 
 pub(super) fn forget(terminal: &Terminal, args: ForgetArgs) -> Done {
     let ForgetArgs { paths, before, dry_run } = args;

@@ -1,5 +1,8 @@
 //! `readproof policy`: which rules there are, what they say about a name, and whether they say what a person expects.
 
+pub(super) mod approvals;
+pub(crate) mod audit;
+
 use readproof_core::{
     operation::{Caller, Operation},
     policy::{Act, CallerPattern, Effect, Ruling, SizeLimit},

@@ -20,6 +20,7 @@ use super::{
     Done, Terminal, clock,
     history::{erased_json, lost_versions},
     init::{HostCheck, check_hosts},
+    policy::audit::audited,
 };
 use crate::{
     cli::{GcArgs, ReplayArgs},
@@ -156,7 +157,7 @@ pub(super) fn gc(workspace: Option<PathBuf>, set: &[String], args: &GcArgs, json
     config.notices.iter().for_each(|notice| output::notice(notice));
     let hosts = config::host_texts(&config, &args.host_session);
     let history = retention(&config.settings);
-    let engine = Engine::new(config.root, config.bearings, config.settings, Box::new(clock))?;
+    let engine = audited(Engine::new(config.root, config.bearings, config.settings, Box::new(clock))?);
     let terminal = Terminal::of(hosts.into_iter().fold(engine, Engine::with_host_texts), json);
 
     let days = args.older_than.or(args.max_bytes.is_none().then_some(DAYS));
@@ -303,7 +304,7 @@ pub(super) fn doctor(workspace: Option<PathBuf>, set: &[String], json: bool) -> 
     config.raise_wall(Beyond::Nothing)?;
     let wall = wall_check(&config);
     let texts = config::host_texts(&config, &[]);
-    let engine = Engine::new(config.root, config.bearings, config.settings, Box::new(clock))?;
+    let engine = audited(Engine::new(config.root, config.bearings, config.settings, Box::new(clock))?);
     let terminal = Terminal::of(texts.into_iter().fold(engine, Engine::with_host_texts), json);
     let pace = output::Pace::default();
     let progress = |Progress { done, total }: Progress| {

@@ -67,9 +67,16 @@ impl Config {
                 &[]
             }
         };
+        // Checkpoints of the audit log go to a place outside.
+        if let Some(witness) = settings.audit_witness.first() {
+            runnable.extend(SYSTEM.map(PathBuf::from));
+            runnable.extend(program_file(witness));
+        }
         let (files, folder) = pi_session_places(self, named);
         readable.extend(files.into_iter().chain(folder));
-        let changeable = settings.write_roots.iter().map(|name| meant(name, &self.bearings).into()).collect();
+        let copy = Path::new(&settings.audit_copy).parent().filter(|_| !settings.audit_copy.is_empty());
+        let outside = settings.write_roots.iter().map(|name| meant(name, &self.bearings).into());
+        let changeable = outside.chain(copy.map(Path::to_path_buf)).collect();
         Wall { readable, runnable, changeable }
     }
 }

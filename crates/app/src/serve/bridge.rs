@@ -35,6 +35,7 @@ use std::{
 use self::wire::{Body, Op, Reply, Request};
 use super::{locked, parting::exit_with_client, watch::in_background};
 use crate::{
+    commands::policy::audit::audited,
     config::Config,
     output::{self, Failure},
 };
@@ -57,7 +58,7 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], clock: fn() -> u64
     let server = config.and_then(|mut config| {
         config.settings.notices = config.notices;
         config.settings.call_log = config.settings.call_log.later();
-        let engine = Engine::new(config.root, config.bearings, config.settings, Box::new(clock))?;
+        let engine = audited(Engine::new(config.root, config.bearings, config.settings, Box::new(clock))?);
         Ok(Server { is_named, ..Server::new(engine) })
     });
     let mut server = match server {

@@ -38,6 +38,7 @@ use super::{
     parting::{GRACE, exit_with_client},
 };
 use crate::{
+    commands::policy::audit::audited,
     config::{Beyond, Config, names_workspace},
     output::{self, Failure},
     tools::{
@@ -78,6 +79,7 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], tools: &str, clock
         }
         engine_of(config, clock)
     });
+    let finishing = engine.clone();
     let server = Server::new(engine, (!named).then_some(root), listed, clock)?;
     // Started only after the first answer, for which the client waits. The counter never grows, so running calls get
     // one grace period.
@@ -86,6 +88,7 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], tools: &str, clock
     logs.finish_logs();
     // Do not wait for threads that hang.
     runtime.shutdown_background();
+    finishing.finish_concerns();
     ended
 }
 
@@ -97,7 +100,7 @@ const NO_OTHER_ROOT: &str = "with `wall = \"landlock\"` a server stays in the wo
 fn engine_of(config: Config, clock: fn() -> u64) -> Result<Engine, Failure> {
     let Config { root, bearings, settings, .. } = config;
     let settings = Settings { small_texts: SmallTexts::Together, call_log: settings.call_log.later(), ..settings };
-    Ok(Engine::new(root, bearings, settings, Box::new(clock))?.with_names_from_root())
+    Ok(audited(Engine::new(root, bearings, settings, Box::new(clock))?.with_names_from_root()))
 }
 
 /// What all calls share.

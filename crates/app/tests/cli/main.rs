@@ -5,6 +5,7 @@
 
 mod approvals;
 mod approvals_killed;
+mod audit;
 mod bad_input;
 mod bridge;
 mod delivery;

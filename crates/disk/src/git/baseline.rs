@@ -10,7 +10,7 @@ use gix::{
 };
 
 use super::{Baseline, GitError, Kept, StandsIn, clean::Attributes, index::Index, look::most, mode, open::Found};
-use crate::spelling::{on_disk, spelt};
+use crate::snapshot::spelling::{on_disk, spelt};
 
 /// The most symbolic references between `HEAD` and a commit, as in git.
 const MOST_STEPS: usize = 5;

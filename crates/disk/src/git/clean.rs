@@ -23,7 +23,7 @@ use gix::{
 use readproof_core::text::ContentHash;
 
 use super::{GitError, GitMode, baseline::Staged, index::Index, look::most, open::Found};
-use crate::spelling::on_disk;
+use crate::snapshot::spelling::on_disk;
 
 /// How far git looks for a NUL byte.
 const FIRST_BYTES: usize = 8_000;

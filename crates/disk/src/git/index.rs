@@ -15,7 +15,7 @@ use gix::{
 };
 
 use super::{GitError, look::most, open::Found};
-use crate::spelling::{on_disk, spelt};
+use crate::snapshot::spelling::{on_disk, spelt};
 
 /// The size of the buffer.
 const BUFFER: usize = 64 << 10;

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, fmt};
 use gix::{ObjectId, index::entry::Mode};
 
 use super::{Compare, GitError, open};
-use crate::{locate::FileRef, root::Root, spelling::spelt};
+use crate::{locate::FileRef, root::Root, snapshot::spelling::spelt};
 
 /// The most files that are considered.
 const MOST: usize = 1_000_000;

@@ -11,8 +11,8 @@ use rustix::{
 use super::error::PolicyError;
 use crate::{
     root::Root,
+    snapshot::spelling::on_disk,
     snapshot::{FileKind, SnapshotError, Stamp, Stat, TO_READ, bytes::read_at},
-    spelling::on_disk,
 };
 
 /// The largest file with rules.

@@ -19,7 +19,7 @@ use super::{
     folder::FolderState,
     rules::{FolderRules, Rules},
 };
-use crate::{root::Root, snapshot::EntryKind, spelling::spelt};
+use crate::{root::Root, snapshot::EntryKind, snapshot::spelling::spelt};
 
 /// What is done where a rule asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::{ffi::OsString, fmt, io, sync::Arc};
 
 use readproof_core::policy::{Act, Acts, Effect, Verdict};
 
-use crate::{fault::Fault, locate::FileRef, root::Root, snapshot::EntryKind, spelling::on_disk};
+use crate::{fault::Fault, locate::FileRef, root::Root, snapshot::EntryKind, snapshot::spelling::on_disk};
 
 /// Why a name may not be used.
 #[derive(Clone, Debug, PartialEq, Eq)]

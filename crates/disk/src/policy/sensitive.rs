@@ -8,7 +8,7 @@ use crate::{
     locate::{FileRef, Opened},
     root::Root,
     snapshot::Snapshot,
-    spelling::on_disk,
+    snapshot::spelling::on_disk,
 };
 
 /// The default patterns. Names that most likely hold source code or prose about secrets are excepted.

@@ -19,8 +19,8 @@ use rustix::{
 use super::temp::{is_ours, is_temporary};
 use crate::{
     fault::missing_or,
+    snapshot::spelling::on_disk,
     snapshot::{FileKind, MOST_BYTES, bytes::read_at},
-    spelling::on_disk,
     stores::{READ_FLAGS, STORE_NAME},
 };
 

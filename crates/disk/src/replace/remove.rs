@@ -22,7 +22,7 @@ use crate::{
     locate::FileRef,
     root::Root,
     snapshot::HardLinks,
-    spelling::on_disk,
+    snapshot::spelling::on_disk,
 };
 
 impl Root {

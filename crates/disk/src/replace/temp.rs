@@ -24,7 +24,7 @@ use crate::{
     fault::missing_or,
     root::Root,
     snapshot::FileKind,
-    spelling::on_disk,
+    snapshot::spelling::on_disk,
     stores::{LogName, Removed, STORE_NAME, StoreError, names, open_folder, remove},
 };
 

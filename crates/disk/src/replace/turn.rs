@@ -28,8 +28,8 @@ use crate::{
     fault::missing_or,
     locate::FileRef,
     root::Root,
+    snapshot::spelling::on_disk,
     snapshot::{FileKind, SnapshotError},
-    spelling::on_disk,
 };
 
 /// How often the turn is tried: about ten seconds to write, two to read. This crate's tests wait less.

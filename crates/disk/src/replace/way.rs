@@ -7,8 +7,8 @@ use super::{folders_of, split, stat_of};
 use crate::{
     fault::is_missing,
     root::Root,
+    snapshot::spelling::on_disk,
     snapshot::{FileKind, HardLinks},
-    spelling::on_disk,
 };
 
 /// What a name is, every part of it taken as it stands.

@@ -17,7 +17,7 @@ use super::{FileKind, Stat, TO_READ, bytes::read_at};
 use crate::{
     fault::Fault,
     root::{Root, RootError},
-    spelling::on_disk,
+    snapshot::spelling::on_disk,
 };
 
 /// A folder with more entries is not listed: all names are held in memory to be sorted.

@@ -8,8 +8,8 @@ use crate::{
     replace::turn::{Links, Settled},
     root::Root,
     snapshot::bytes::read_at,
+    snapshot::spelling::on_disk,
     snapshot::{ATTEMPTS, FileKind, HardLinks, SnapshotError, Stat},
-    spelling::on_disk,
 };
 
 /// An open regular file.

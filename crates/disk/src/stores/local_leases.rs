@@ -85,6 +85,11 @@ pub(super) fn to_retire_logs(logs: &OwnedFd) -> Result<Box<dyn Lease>, StoreErro
     granted(logs, LOGS, lock)
 }
 
+/// Waits for the exclusive right to a folder of the store, as long as it takes.
+pub(super) fn wait_for(folder: &OwnedFd, name: &str) -> Result<Box<dyn Lease>, StoreError> {
+    granted(folder, name, |file| file.lock().map_err(LockError::Io))
+}
+
 fn granted(
     folder: &OwnedFd,
     name: &str,

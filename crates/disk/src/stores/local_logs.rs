@@ -2,7 +2,11 @@
 //! `log/versions` and `log/approvals`. Opens only private regular
 //! files and never follows a link. Putting a log aside is a mark on the file, which all who have it open see, and a rename.
 
+mod audit;
 mod log;
+
+pub(super) use audit::LocalAudit;
+pub use audit::copy_out;
 
 use std::{
     fs::File,

@@ -8,7 +8,7 @@ mod owner;
 
 pub use database::database_in_memory;
 pub use folder::is_folder;
-pub(super) use folder::{Privacy, entries, shared_folder};
+pub(super) use folder::{Privacy, entries, is_private, shared_folder};
 pub(crate) use folder::{READ_FLAGS, names, open_folder, private_folder, remove};
 pub use owner::{user_id, user_name};
 
@@ -24,8 +24,11 @@ use rustix::fs::{Access, AtFlags, Mode};
 
 use self::owner::Owner;
 use super::{
-    Create, Database, Leases, LogError, LogName, Logs, Objects, OpenedStore, PutAside, RetiredLog, Store, StoreError,
-    Stores, Usage, local_leases::LocalLeases, local_logs::LocalLogs, local_objects::LocalObjects,
+    AuditParts, Create, Database, Leases, LogError, LogName, Logs, Objects, OpenedStore, PutAside, RetiredLog, Store,
+    StoreError, Stores, Usage,
+    local_leases::LocalLeases,
+    local_logs::{LocalAudit, LocalLogs},
+    local_objects::LocalObjects,
 };
 use crate::{fault::missing_or, replace::temp::Temp, root::Root, snapshot::bytes::read_at};
 
@@ -148,7 +151,7 @@ impl Stores for LocalStores {
 pub struct LocalStore {
     /// Its path, for SQLite, which opens files by path.
     path: PathBuf,
-    folder: OwnedFd,
+    folder: Arc<OwnedFd>,
     tmp: Arc<OwnedFd>,
     log: Arc<OwnedFd>,
     objects: LocalObjects,
@@ -203,7 +206,7 @@ impl LocalStore {
             objects: LocalObjects::of_store(Arc::clone(&objects), Arc::clone(&tmp)),
             logs: LocalLogs::new(Arc::clone(&log)),
             leases: LocalLeases::new(Arc::clone(&log), Arc::clone(&tmp), objects),
-            folder,
+            folder: Arc::new(folder),
             tmp,
             log,
         };
@@ -248,6 +251,11 @@ impl Store for LocalStore {
 
     fn leases(&self) -> &dyn Leases {
         &self.leases
+    }
+
+    fn audit(&self, create: Create) -> Result<Option<Arc<dyn AuditParts>>, StoreError> {
+        let found = LocalAudit::open(&self.folder, &self.tmp, create)?;
+        Ok(found.map(|log| Arc::new(log) as Arc<dyn AuditParts>))
     }
 
     fn usage(&self) -> Usage {

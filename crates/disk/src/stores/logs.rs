@@ -1,6 +1,11 @@
 //! The trait of append-only logs. A log grows by one line at a time and is never changed otherwise; a line is verified when
 //! it is read. A log that missed something can only be taken out of use as a whole.
 
+mod audit;
+
+pub(super) use audit::is_writer;
+pub use audit::{AuditCount, AuditPart, AuditParts, Counted, Lasting};
+
 use std::{fmt, ops::ControlFlow};
 
 use readproof_core::text::ContentHash;

@@ -3,7 +3,7 @@
 
 use std::{fmt, sync::Arc};
 
-use super::{Leases, LogError, LogName, Logs, Objects, RetiredLog, StoreError};
+use super::{AuditParts, Leases, LogError, LogName, Logs, Objects, RetiredLog, StoreError};
 
 /// A SQLite database.
 pub type Database = rusqlite::Connection;
@@ -18,6 +18,12 @@ pub trait Store: fmt::Debug + Send + Sync {
 
     /// The rights that one holder at a time has.
     fn leases(&self) -> &dyn Leases;
+
+    /// The audit log; `None` if there is none and none is to be made.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be used.
+    fn audit(&self, create: Create) -> Result<Option<Arc<dyn AuditParts>>, StoreError>;
 
     /// How much is in it. What cannot be looked at is not counted.
     fn usage(&self) -> Usage;

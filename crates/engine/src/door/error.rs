@@ -13,6 +13,7 @@ use readproof_disk::{
 };
 use readproof_hosts::{
     approvals::{ApprovalsError, Undecided},
+    audit::AuditError,
     session::SessionError,
     versions::{Gap, VersionId, VersionsError},
 };
@@ -322,6 +323,8 @@ pub enum Error {
         /// Why.
         why: Undecided,
     },
+    /// The audit log cannot be used.
+    Audit(#[from] AuditError),
     /// The log of approvals.
     Approvals(#[from] ApprovalsError),
     /// The conversation has spent what it may.
@@ -409,6 +412,7 @@ impl Error {
             Self::ReplaceAll(_) => "NOT_CHANGED",
             Self::SensitiveTogether { .. } => "SENSITIVE",
             Self::Versions(_) | Self::Approvals(_) | Self::Store(_) => "STORE",
+            Self::Audit(_) => "AUDIT",
             Self::Session(_) => "SESSION",
             Self::NoSession(_) | Self::NoConversation => "NO_SESSION",
             Self::SessionName(_) => "BAD_SESSION_NAME",

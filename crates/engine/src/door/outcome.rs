@@ -344,6 +344,17 @@ pub enum Notice {
     Unindexed(Unindexed),
     /// How a comparison is to be taken.
     Compared(CompareNotice),
+    /// Calls have no line in the audit log.
+    NotAudited {
+        /// How many; 0 if they have, and it could not be signed.
+        calls: u64,
+        /// Why.
+        why: Arc<Error>,
+    },
+    /// A checkpoint of the audit log could not be taken elsewhere, in the words of who should have.
+    NotWitnessed(String),
+    /// The audit log was not as it had been signed, and was put aside under this name.
+    AuditPutAside(String),
 }
 
 /// Causes that the system gives have no equality of their own.

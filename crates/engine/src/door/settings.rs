@@ -10,7 +10,7 @@ use readproof_core::{
 use readproof_disk::{GitSettings, HardLinks, PolicySources, STANDARD_PATTERNS, SmallTexts, Whose};
 use std::path::PathBuf;
 
-use super::CallLog;
+use super::{Auditing, CallLog};
 
 /// The settings of an engine.
 #[derive(Clone, Debug)]
@@ -75,6 +75,14 @@ pub struct Settings {
     pub watch: bool,
     /// What keeps this process from opening other files.
     pub wall: Walling,
+    /// Whether every call leaves a line in the audit log.
+    pub audit: Auditing,
+    /// Whether what calls returned is kept beside the audit log, so that it can be proved later.
+    pub audit_texts: bool,
+    /// The file to which each signed checkpoint of the audit log is copied; empty if there is none.
+    pub audit_copy: String,
+    /// The program and its arguments that get each signed checkpoint on standard input; empty if there is none.
+    pub audit_witness: Vec<String>,
     /// Notices about the settings themselves, to give with the first answer.
     pub notices: Vec<String>,
     /// Git's configuration files outside the repository. A repository is kept open only while none of them changes.
@@ -229,6 +237,10 @@ impl Default for Settings {
             pack_days: 7,
             watch: true,
             wall: Walling::default(),
+            audit: Auditing::default(),
+            audit_texts: true,
+            audit_copy: String::new(),
+            audit_witness: Vec::new(),
             notices: Vec::new(),
             git_files: Vec::new(),
         }

@@ -1,6 +1,9 @@
 //! pi's session files as a transcript. Input: four bytes that say where the file is cut while it is written, then its
 //! bytes. However it is cut and however its JSON is spelled, the same is known.
 
+mod pi_lines;
+mod respell;
+
 use std::{borrow::Cow, collections::BTreeMap, sync::LazyLock};
 
 use readproof_core::{
@@ -12,12 +15,11 @@ use readproof_hosts::pi::{EntryRef, Known, Source, Transcript};
 use readproof_testkit::op::Random;
 use serde_json::Value;
 
-use super::{
-    Seen, Target, held,
+use self::{
     pi_lines::{TEXTS, conversation},
     respell::unambiguous,
-    scratch,
 };
+use super::{Seen, Target, held, scratch};
 
 pub(super) const TARGET: Target = Target {
     name: "session",

@@ -1,16 +1,17 @@
 //! Load runs. `crash`: workers killed at random moments. `processes`: many processes on one store. `fulldisk` and
 //! `readonly`: the store on a disk that fills up or is read-only for a while, in a private mount namespace. `clock`: the
-//! clock and the files' times jump. Exit code 0: all in order. 1: something was lost, altered or refused. 2: usage.
+//! clock and the files' times jump. `tamper`: audit logs that someone alters. `audit-kills`: workers with the audit on, killed. Exit code 0: all in order. 1: something was lost, altered or refused. 2: usage.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command of the test kit")]
 
 use readproof_disk::SessionName;
 use readproof_testkit::{
     load::{
-        InOrder, Worker,
+        InOrder, Worker, audited,
         clock::jumps,
         processes::{Beside, crash, processes},
         queries,
         scarce::{self, Disk, Plan, Scarce},
+        tamper::{agree::agree, speed::speed, tamper},
         windows::{Editor, Said, Tell},
     },
     world::Broken,
@@ -31,6 +32,19 @@ fn main() -> ExitCode {
         "worker" => worker(rest),
         "judged" => judged(rest),
         "editor" => editor(rest),
+        "auditor" => auditor(rest),
+        "tamper" => match options(rest, &["cases", "seed"]) {
+            Ok((numbers, _)) => tampered(&numbers),
+            Err(message) => return usage(&message),
+        },
+        "audit-bench" => match options(rest, &["lines", "seed"]) {
+            Ok((numbers, _)) => audit_bench(&numbers),
+            Err(message) => return usage(&message),
+        },
+        "audit-kills" => match options(rest, &["kills", "seed"]) {
+            Ok((numbers, _)) => audit_kills(&numbers),
+            Err(message) => return usage(&message),
+        },
         "fulldisk" | "readonly" => match options(rest, &["rounds", "processes", "steps", "seed"]) {
             Ok(_) => return apart(&words),
             Err(message) => return usage(&message),
@@ -78,6 +92,9 @@ fn finished(outcome: Result<(), Broken>) -> ExitCode {
 fn usage(message: &str) -> ExitCode {
     eprintln!("{message}\nusage: load crash [--kills N] [--seed S]");
     eprintln!("       load processes [--processes N] [--reads N] [--seed S] [--gc]");
+    eprintln!("       load tamper [--cases N] [--seed S]");
+    eprintln!("       load audit-bench [--lines N] [--seed S]");
+    eprintln!("       load audit-kills [--kills N] [--seed S]");
     eprintln!("       load clock [--steps N] [--seed S]");
     eprintln!("       load replay [--operations N] [--seed S]");
     eprintln!("       load fulldisk|readonly [--rounds N] [--processes N] [--steps N] [--seed S]");
@@ -99,6 +116,42 @@ fn options(words: &[String], known: &[&str]) -> Result<(Numbers, Beside), String
         numbers.insert(name.to_owned(), number);
     }
     Ok((numbers, beside))
+}
+
+/// One process that reads and edits with the audit on until it is killed.
+fn auditor(words: &[String]) -> Result<(), Broken> {
+    let [root, seed] = words else { return Err("auditor ROOT SEED".into()) };
+    let mut out = std::io::stdout().lock();
+    audited::worker(Path::new(root), seed.parse()?, &mut |heard| {
+        out.write_all(format!("{heard}\n").as_bytes())?;
+        Ok(out.flush()?)
+    })
+}
+
+/// The checker, from the root of the repository.
+const CHECKER: &str = "integrations/verify/verify.py";
+
+fn tampered(numbers: &Numbers) -> Result<(), Broken> {
+    let (cases, seed) = (*numbers.get("cases").unwrap_or(&10_000), *numbers.get("seed").unwrap_or(&1));
+    let begin = Instant::now();
+    println!("{} ({:.1} s)", tamper(cases, seed)?, begin.elapsed().as_secs_f64());
+    let begin = Instant::now();
+    println!("{} ({:.1} s)", agree((cases / 10).max(20), seed, Path::new(CHECKER))?, begin.elapsed().as_secs_f64());
+    Ok(())
+}
+
+fn audit_bench(numbers: &Numbers) -> Result<(), Broken> {
+    let (lines, seed) = (*numbers.get("lines").unwrap_or(&1_000_000), *numbers.get("seed").unwrap_or(&1));
+    println!("{}", speed(lines, seed)?);
+    Ok(())
+}
+
+fn audit_kills(numbers: &Numbers) -> Result<(), Broken> {
+    let (kills, seed) = (*numbers.get("kills").unwrap_or(&300), *numbers.get("seed").unwrap_or(&1));
+    let begin = Instant::now();
+    let done = audited::kills(&std::env::current_exe()?, kills, seed)?;
+    println!("{done} ({:.1} s)", begin.elapsed().as_secs_f64());
+    Ok(())
 }
 
 /// One of many worker processes: every acknowledgement is one line, written at once.

@@ -12,7 +12,7 @@ use std::{
 
 #[cfg(target_os = "linux")]
 use {
-    crate::{replace::is_ours, spelling::spelt, stores::STORE_NAME},
+    crate::{replace::is_ours, snapshot::spelling::spelt, stores::STORE_NAME},
     rustix::fs::inotify::{self, ReadFlags},
     std::{
         borrow::Cow,

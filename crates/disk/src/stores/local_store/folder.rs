@@ -74,7 +74,7 @@ pub(super) fn check_private(open: BorrowedFd<'_>, shown: &str) -> Result<(), Sto
     is_private(&rustix::fs::fstat(open).map_err(|errno| StoreError::from_io(shown, errno.into()))?, shown)
 }
 
-pub(super) fn is_private(found: &rustix::fs::Stat, shown: &str) -> Result<(), StoreError> {
+pub(in super::super) fn is_private(found: &rustix::fs::Stat, shown: &str) -> Result<(), StoreError> {
     match Privacy::of(found.st_mode, found.st_uid) {
         Privacy::Private => Ok(()),
         Privacy::Open { mode } => Err(StoreError::NotPrivate { name: shown.to_owned(), mode }),

@@ -8,7 +8,7 @@ use readproof_core::operation::{
 use readproof_engine::{Approval, ApprovalRequest, ApprovalState, By, Control, Error, LoggedSession};
 use serde_json::{Value, json};
 
-use super::{Done, Terminal, clock};
+use super::super::{Done, Terminal, clock};
 use crate::{
     cli::{ApprovalScope, ApprovalsCommand},
     config::has_approver_key,
@@ -16,7 +16,7 @@ use crate::{
     report::label,
 };
 
-pub(super) fn run(terminal: &Terminal, command: ApprovalsCommand) -> Done {
+pub(in super::super) fn run(terminal: &Terminal, command: ApprovalsCommand) -> Done {
     match command {
         ApprovalsCommand::List { all } => {
             let found: Vec<Approval> = terminal.ask_in(None, Operation::ListApprovals { all })?;
@@ -88,7 +88,7 @@ fn record(terminal: &Terminal, id: String, (decision, scope, how): (Decision, Sc
 }
 
 /// Asks the person at this terminal about a call that was just made here; `false` if there is none, or without a yes.
-pub(super) fn is_agreed(terminal: &Terminal, request: &ApprovalRequest) -> Result<bool, Error> {
+pub(in super::super) fn is_agreed(terminal: &Terminal, request: &ApprovalRequest) -> Result<bool, Error> {
     if !output::can_ask() {
         return Ok(false);
     }
