@@ -78,6 +78,9 @@ impl Known<'_> {
     /// that is noted on the branch. 0 if none is: then every record counts as made since.
     fn noted(&self, at: At, log: u64) -> u64 {
         let (tree, barrier) = (self.transcript.derived.tree(), self.state.barrier);
+        if self.is_unchecked(at) {
+            return 0;
+        }
         // A read notes it when it looks at the file. Beside a change, a read may have noted one after the change was made, so of
         // reads only those before the message that asked for it count. Entries note one before a change, or after all results.
         let mut reads_count = !self.changes_at(at);
@@ -105,6 +108,13 @@ impl Known<'_> {
             }
         }
         0
+    }
+
+    /// Whether it relies on what was shown before, and whoever made it, such as the older tool, did not ask what others had made of the
+    /// file since.
+    fn is_unchecked(&self, at: At) -> bool {
+        let Some(Fact::Result(outcome)) = self.transcript.fact_of(at) else { return false };
+        outcome.read().is_some_and(|read| read.mode().is_derived() && read.moment().is_none())
     }
 
     fn changes_at(&self, at: At) -> bool {

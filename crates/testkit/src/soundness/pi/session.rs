@@ -40,6 +40,11 @@ impl What {
     pub(super) fn result(&self) -> Option<&ResultOf> {
         if let Self::Result(result) = self { Some(result) } else { None }
     }
+
+    /// What a shell printed: the names of the file, and the text.
+    fn shell(&self) -> Option<(&[String], &str)> {
+        if let Self::Shell { paths, text } = self { Some((paths, text)) } else { None }
+    }
 }
 
 /// The result of a call.
@@ -255,9 +260,8 @@ impl Session {
 
     /// The same for an answer about one of these texts: that a shell showed the very text contradicts nothing that leads to it.
     pub(super) fn judge_of(&mut self, truths: &[String]) -> Judge {
-        let is_truth = |at: &usize| match &self.nodes[*at].what {
-            What::Shell { text, .. } => truths.iter().any(|truth| **truth == **text),
-            _ => false,
+        let is_truth = |at: &usize| {
+            self.nodes[*at].what.shell().is_some_and(|(_, text)| truths.iter().any(|truth| truth.as_str() == text))
         };
         let same: Vec<usize> = self.window().into_iter().filter(is_truth).collect();
         if same.is_empty() {
@@ -276,11 +280,8 @@ impl Session {
 
     /// The files of which a shell printed a text since the latest compaction.
     pub(super) fn shown_by_shells(&self) -> Vec<String> {
-        let shown = |at: usize| match &self.nodes[at].what {
-            What::Shell { paths, .. } => paths.clone(),
-            _ => Vec::new(),
-        };
-        self.window().into_iter().flat_map(shown).collect()
+        let shells = self.window().into_iter().filter_map(|at| self.nodes[at].what.shell());
+        shells.flat_map(|(paths, _)| paths.iter().cloned()).collect()
     }
 
     /// The results that the pruner changes, and what the model sees of each.
