@@ -66,7 +66,7 @@ fn config_names_the_origin_of_every_value() {
     assert_eq!(of("handles"), (json!("reported"), json!("default")));
     assert_eq!(of("codex_home").1, json!("default"));
     assert_eq!(of("args"), (json!("loose"), json!("default")));
-    assert_eq!(config["settings"].as_object().unwrap().len(), 37);
+    assert_eq!(config["settings"].as_object().unwrap().len(), 38);
     assert_eq!(of("watch"), (json!(true), json!("default")));
     assert_eq!(config["settings"]["answers"]["variable"], "READPROOF_ANSWERS");
 }

@@ -8,7 +8,8 @@ use alloc::{
 
 use super::{
     AnswerLimit, Audience, Caller, Change, Changes, Collect, Decoding, End, Extent, Freshness, Hidden, History,
-    Letters, Matching, Names, Needed, Operation, Over, Patch, Read, ReadSymbol, Resolution, Write, approval, policy,
+    Letters, Matching, Names, Needed, Operation, Over, Patch, Read, ReadSymbol, Resolution, Search, SearchFile, Write,
+    approval, policy,
 };
 use crate::{
     edit::{Piece, Places, Shape},
@@ -138,6 +139,27 @@ impl Fields {
             .with("include_context", read.include_context)
             .most(Some(read.most))
             .answered(read.freshness, read.audience)
+    }
+
+    fn search_file(self, search: &SearchFile) -> Self {
+        self.with("path", &search.path)
+            .with("query", &search.query)
+            .with("is_regex", search.matching == Matching::Regex)
+            .with("max_matches", search.max_matches)
+            .with("before_lines", search.before)
+            .with("after_lines", search.after)
+            .with("max_chars", search.max_chars)
+            .with("with_path", search.with_path)
+    }
+
+    fn search(self, search: &Search) -> Self {
+        self.with("query", &search.query)
+            .with("mode", search.mode.as_str())
+            .maybe("case", (search.letters != Letters::ByMode).then(|| search.letters.as_str()))
+            .extent(&search.extent)
+            .maybe("limit", search.limit)
+            .with("context_lines", search.context_lines)
+            .with("max_chars", search.max_chars)
     }
 
     fn collect(self, collect: &Collect) -> Self {
@@ -273,23 +295,8 @@ impl Operation {
                 .with("signatures", outline.signatures)
                 .with("max_chars", outline.max_chars),
             Self::List(list) => fields.extent(&list.extent).maybe("depth", list.depth).maybe("limit", list.limit),
-            Self::SearchFile(search) => fields
-                .with("path", &search.path)
-                .with("query", &search.query)
-                .with("is_regex", search.matching == Matching::Regex)
-                .with("max_matches", search.max_matches)
-                .with("before_lines", search.before)
-                .with("after_lines", search.after)
-                .with("max_chars", search.max_chars)
-                .with("with_path", search.with_path),
-            Self::Search(search) => fields
-                .with("query", &search.query)
-                .with("mode", search.mode.as_str())
-                .maybe("case", (search.letters != Letters::ByMode).then(|| search.letters.as_str()))
-                .extent(&search.extent)
-                .maybe("limit", search.limit)
-                .with("context_lines", search.context_lines)
-                .with("max_chars", search.max_chars),
+            Self::SearchFile(search) => fields.search_file(search),
+            Self::Search(search) => fields.search(search),
             Self::ListSymbols(list) => {
                 let fields = fields.maybe("query", list.query.as_ref()).maybe("path", list.path.as_ref());
                 let fields = fields.maybe("glob", list.glob.as_ref()).maybe("kind", list.kind.as_ref());
@@ -348,7 +355,7 @@ impl Operation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::operation::{Forget, Search, SearchMode, Since};
+    use crate::operation::{Forget, SearchMode, Since};
     use alloc::{format, vec};
 
     fn encoded(operation: Operation) -> String {

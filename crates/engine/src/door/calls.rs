@@ -210,6 +210,10 @@ impl Engine {
             // Its answer names files as the person of the other workspace knows them.
             call.inputs.insert("outside".to_owned(), "1".to_owned());
         }
+        if secret {
+            // What is searched for in a secret may be the secret.
+            call.args.retain(|name, _| name == "path");
+        }
         let mut brought = Vec::new();
         calls::texts_apart(&mut call.args, &mut brought);
         if session.is_some() && !secret {

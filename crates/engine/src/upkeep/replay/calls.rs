@@ -183,10 +183,13 @@ impl Rerun<'_, '_> {
         if self.call.inputs.contains_key("outside") {
             return Err(Unverifiable::NotRerun.into());
         }
-        let failed = self.call.code != OK;
-        let outcome: Result<Outcome<()>, Error> = match operation.again() {
+        let again = operation.again();
+        if self.call.code != OK && !matches!(again, Again::Read(_) | Again::End(_) | Again::InFile(_)) {
+            return Err(Unverifiable::Failed(self.call.code.clone()).into());
+        }
+        let outcome: Result<Outcome<()>, Error> = match again {
             Again::Read(read) => return self.read(read),
-            Again::Symbol(read) if !failed => return self.symbol(read),
+            Again::Symbol(read) => return self.symbol(read),
             Again::End(end) => {
                 let (path, text) = self.ground()?;
                 end_in(&path, &text, end).map(Outcome::EndOfFile)
@@ -197,7 +200,7 @@ impl Rerun<'_, '_> {
                 let (path, text) = ground.unwrap_or_else(|| (String::new(), Rc::new(Text::new(String::new()))));
                 lines_in_text(search, &path, text.as_str()).map(Outcome::InFile)
             }
-            Again::Outline(outline) if !failed => {
+            Again::Outline(outline) => {
                 let (mut files, noted) = (Vec::new(), self.input("outlined")?.to_owned());
                 for file in &self.call.files {
                     // What is no text was left out then too.
@@ -206,42 +209,31 @@ impl Rerun<'_, '_> {
                 }
                 self.engine.outline_again(outline, &noted, &files, &Control::WAIT).map(Outcome::Outlined)
             }
-            Again::List(list) if !failed => {
+            Again::List(list) => {
                 let (path, noted) = self.ground()?;
                 let listed = listed_again(list, &path, noted.as_str()).ok_or(Unverifiable::UnknownRecord)?;
                 Ok(Outcome::Listed(listed))
             }
-            Again::Compare(compare) if !failed => {
+            Again::Compare(compare) => {
                 let (path, old) = self.side("old")?;
                 let (_, new) = self.side("new")?;
                 let sides = [(self.input("old")?, old.as_deref()), (self.input("new")?, new.as_deref())];
                 let compared = Engine::compared_again(compare, (&path, self.input("name")?), sides);
                 compared.ok_or(Unverifiable::UnknownRecord)?.map(Outcome::Compared)
             }
-            Again::CompareVersions(compare) if !failed => {
+            Again::CompareVersions(compare) => {
                 let (path, old) = self.side("old")?;
                 let (_, new) = self.side("new")?;
                 return Ok(Block::of(&versions_again(compare, &path, (old.as_deref(), new.as_deref()))));
             }
-            Again::Version(show) if !failed => {
+            Again::Version(show) => {
                 let (_, text) = self.ground()?;
                 return Ok(Block::of(cut(&text, show.most).0));
             }
-            Again::Write(write) if !failed => return self.write(write),
-            Again::Patch(patch) if !failed => return self.patch(patch),
-            Again::Rewind(_) if !failed => return self.rewind(),
-            _ if failed => return Err(Unverifiable::Failed(self.call.code.clone()).into()),
-            Again::Symbol(_)
-            | Again::Outline(_)
-            | Again::List(_)
-            | Again::Compare(_)
-            | Again::CompareVersions(_)
-            | Again::Version(_)
-            | Again::Write(_)
-            | Again::Patch(_)
-            | Again::Rewind(_)
-            | Again::Search(_)
-            | Again::Nothing => return Err(Unverifiable::NotRerun.into()),
+            Again::Write(write) => return self.write(write),
+            Again::Patch(patch) => return self.patch(patch),
+            Again::Rewind(_) => return self.rewind(),
+            Again::Search(_) | Again::Nothing => return Err(Unverifiable::NotRerun.into()),
         };
         Ok(match outcome {
             Ok(outcome) => Block::of(&canonical_of(&outcome)),

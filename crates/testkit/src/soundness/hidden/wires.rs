@@ -296,9 +296,7 @@ fn words(operation: &Operation) -> Option<(Vec<String>, String)> {
         }
         // The same calls as another machine makes them.
         Operation::ReadEnd(ReadEnd { end: End::Tail, .. }) | Operation::Blame(_) => {
-            let mut encoded = encoded_operation(operation);
-            encoded.insert("op".to_owned(), operation.name().into());
-            list(&["query", &Value::Object(encoded).to_string()])
+            list(&["query", &encoded(operation)])
         }
         Operation::ReadEnd(ReadEnd { path, lines, .. }) => list(&["head", path, "-n", &lines.to_string()]),
         Operation::Stat { path } => list(&["stat", path]),
@@ -367,6 +365,12 @@ fn words(operation: &Operation) -> Option<(Vec<String>, String)> {
         | Operation::Doctor => return None,
     };
     Some((words, input))
+}
+
+fn encoded(operation: &Operation) -> String {
+    let mut encoded = encoded_operation(operation);
+    encoded.insert("op".to_owned(), operation.name().into());
+    Value::Object(encoded).to_string()
 }
 
 fn extent(extent: &Extent) -> Vec<String> {
