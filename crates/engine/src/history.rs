@@ -28,6 +28,7 @@ pub(crate) use state::State;
 pub use tell::Told;
 pub use undo::Undo;
 pub use versions::{Compared as ComparedVersions, Which};
+pub(crate) use watch::Watched;
 pub use watch::{OnSight, Sighting};
 
 use readproof_hosts::versions::{FIRST, UNSEEN};

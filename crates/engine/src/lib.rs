@@ -51,6 +51,7 @@ use conversation::Open;
 use door::refusal;
 pub(crate) use find::walk_rules;
 use find::{Symbols, Words};
+use history::Watched;
 use read::Recent;
 use readproof_core::{
     operation::{Caller, Operation},
@@ -104,6 +105,8 @@ struct Shared {
     words: Words,
     versions: Mutex<Option<Versions>>,
     registry: Mutex<Option<Registry>>,
+    /// The watch that runs in this process.
+    watched: Mutex<Option<Arc<Watched>>>,
     approvals: Mutex<Option<Approvals>>,
     /// Up to which record of the version log each conversation was told what others changed.
     told: Mutex<BTreeMap<SessionName, VersionId>>,

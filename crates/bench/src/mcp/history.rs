@@ -65,7 +65,8 @@ pub(crate) fn run(words: impl Iterator<Item = String>) -> Result<bool, Broken> {
     let args = parse(words)?;
     let temp = TempDir::with_prefix("readproof-history-")?;
     let tree = Tree::new(args.tree.unwrap_or_else(|| temp.path().join("tree")), args.files)?;
-    let program = programs::beside_us().filter(|path| path.is_file()).ok_or("there is no `readproof` beside the bench")?;
+    let program =
+        programs::beside_us().filter(|path| path.is_file()).ok_or("there is no `readproof` beside the bench")?;
     let rows = tree.rows(&program, ROUNDS)?;
     let ticks = idle_ticks(&program, &tree.top, IDLE)?;
     if args.json {
@@ -231,7 +232,8 @@ impl Tree {
             let write = Operation::Write(Write { path, change, over: Over::Held });
             let edit = timed(|| Ok(drop(engine.ask::<Written>(Some(session), write.clone())?)))?;
             let mark = timed(|| {
-                Ok(drop(engine.ask::<VersionId>(Some(session), Operation::Checkpoint { name: None })?))
+                engine.ask::<VersionId>(Some(session), Operation::Checkpoint { name: None })?;
+                Ok(())
             })?;
             if round >= WARM_UP {
                 samples.push(nanoseconds(edit), nanoseconds(mark));
