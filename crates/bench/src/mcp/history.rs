@@ -230,7 +230,10 @@ impl Tree {
             let old = text.lines().next().unwrap_or_default().to_owned();
             let change = Change::Replace { new: format!("{old} {round}"), old, places: Places::One };
             let write = Operation::Write(Write { path, change, over: Over::Held });
-            let edit = timed(|| Ok(drop(engine.ask::<Written>(Some(session), write.clone())?)))?;
+            let edit = timed(|| {
+                engine.ask::<Written>(Some(session), write.clone())?;
+                Ok(())
+            })?;
             let mark = timed(|| {
                 engine.ask::<VersionId>(Some(session), Operation::Checkpoint { name: None })?;
                 Ok(())
