@@ -191,6 +191,12 @@ const COMMANDS: &[Command] = &[
         run: testkit::bench,
     },
     Command {
+        name: "history-bench",
+        arguments: "[--files N] [--tree FOLDER] [--json] [--check]",
+        about: "a look, a checkpoint, a rewind and an idle watch in a work tree of 100,000 files, against git",
+        run: mcp::history,
+    },
+    Command {
         name: "ripgrep",
         arguments: "",
         about: "searches of this repository find what the published ripgrep finds, line by line",

@@ -1,6 +1,6 @@
-//! `cargo xtask mcp`, `mcp-bench`, `beside`, `cold` and `words`: the MCP server with the published clients, compared with other
-//! servers, while it handles hostile calls, and searches of a large tree against ripgrep. Clients and servers are fetched from the
-//! package registries.
+//! `cargo xtask mcp`, `mcp-bench`, `beside`, `cold`, `words` and `history-bench`: the MCP server with the published clients, compared
+//! with other servers, while it handles hostile calls; searches of a large tree against ripgrep, and its history against git. Clients
+//! and servers are fetched from the package registries.
 
 use std::{
     env, fs,
@@ -53,6 +53,13 @@ pub(crate) fn beside(root: &Path, arguments: &[String]) -> Result<(), Failure> {
     let program = process::build_dist(root)?;
     let mut bench = Command::new(program.with_file_name("readproof-bench"));
     process::finish(bench.arg("beside").args(arguments).current_dir(root), "the bench")
+}
+
+/// Measures what looking back costs in a large work tree, against git.
+pub(crate) fn history(root: &Path, arguments: &[String]) -> Result<(), Failure> {
+    let program = process::build_dist(root)?;
+    let mut bench = Command::new(program.with_file_name("readproof-bench"));
+    process::finish(bench.arg("history").args(arguments).current_dir(root), "the bench")
 }
 
 /// Measures the first search for a definition in a large tree against ripgrep.

@@ -2,7 +2,7 @@
 //! hash the same file; other cases have their own floors. Floor and case take turns in one process, so that a busy machine
 //! slows both; the result is the ratio of the medians. `bench mcp …` compares the MCP server with others, `bench beside …`
 //! measures how long calls wait during a hostile one, `bench answers` how long answers are beside the shell's, `bench cold` how long the
-//! first definition takes in a large tree, `bench words` how long searches by words take in one. Exit code 0; 1 with `--check` and a missed bar; 2 when something cannot be measured.
+//! first definition takes in a large tree, `bench words` how long searches by words take in one, `bench history` what looking back costs in one. Exit code 0; 1 with `--check` and a missed bar; 2 when something cannot be measured.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a developer's command talks to the terminal")]
 
 mod cases;
@@ -52,6 +52,7 @@ fn main() -> ExitCode {
         Some(mcp::WORD) => Some(mcp::run(std::env::args().skip(2))),
         Some(mcp::beside::WORD) => Some(mcp::beside::run(std::env::args().skip(2))),
         Some(mcp::cold::WORD) => Some(mcp::cold::run(std::env::args().skip(2))),
+        Some(mcp::history::WORD) => Some(mcp::history::run(std::env::args().skip(2))),
         Some(words::WORD) => Some(words::run(std::env::args().skip(2))),
         Some(mcp::answers::WORD) => Some(mcp::answers::run(std::env::args().skip(2))),
         Some(_) | None => None,

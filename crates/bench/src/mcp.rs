@@ -5,6 +5,7 @@
 pub(crate) mod answers;
 pub(crate) mod beside;
 pub(crate) mod cold;
+pub(crate) mod history;
 pub(crate) mod planted;
 mod report;
 mod servers;

@@ -19,7 +19,7 @@ pub(crate) use opened::Opened;
 
 pub use clean::looks_binary;
 pub use error::GitError;
-pub use tracked::BlobId;
+pub use tracked::{BlobId, Tracked};
 
 use baseline::Staged;
 use cap_std::fs::MetadataExt;
@@ -198,15 +198,7 @@ impl Root {
     /// no repository around the workspace, or none that may be used.
     #[must_use]
     pub fn tracked_hidden(&self, ask: &Compare<'_>) -> BTreeSet<String> {
-        let mut all = BTreeSet::new();
-        let Some((found, prefix)) = self.repository(ask) else { return all };
-        for name in found.hidden_names().unwrap_or_default() {
-            // A denied file must not be why others are shown that lie beside it.
-            let Some(name) = name.strip_prefix(&prefix).filter(|name| self.shows(name, false)) else { continue };
-            all.extend(name.match_indices('/').map(|(at, _)| name[..at].to_owned()));
-            all.insert(name.to_owned());
-        }
-        all
+        self.tracked(ask).hidden()
     }
 
     /// The encoding that git's attributes declare for a working file; `None` also if there is no repository around it, or none

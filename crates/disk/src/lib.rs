@@ -19,8 +19,8 @@ mod stores;
 mod transcript;
 
 pub use git::{
-    Baseline, BlobId, Compare, Compared, GitError, GitMode, GitSettings, Kept, StandsIn, Working, WorkingError,
-    looks_binary,
+    Baseline, BlobId, Compare, Compared, GitError, GitMode, GitSettings, Kept, StandsIn, Tracked, Working,
+    WorkingError, looks_binary,
 };
 pub use locate::{FileId, FileRef, LocateError, Opened};
 pub use policy::{
@@ -36,7 +36,7 @@ pub use root::{Root, RootError, find_workspace, is_current_folder, is_program, i
 pub use snapshot::spelling::{on_disk, spelt};
 pub use snapshot::{
     EntryKind, FileKind, Folder, Found, Happened, HardLinks, KnownBy, MOST_BYTES, MOST_NAMES, NameWatch, NoWatch,
-    Small, Snapshot, SnapshotError, SnapshotRules, Stamp, Stat, Stop, Stopper, Stream, View, Watch, Woken,
+    Small, Snapshot, SnapshotError, SnapshotRules, Stamp, Stat, Stop, Stopper, Stream, View, Waiting, Watch, Woken,
     input_is_closed_at_last,
 };
 pub use stores::{

@@ -313,6 +313,10 @@ impl Root {
     /// no part is a link. Parts that do not exist do not count as links.
     pub(crate) fn follow(&self, key: &str) -> io::Result<Vec<String>> {
         let mut names = vec![key.to_owned()];
+        if self.has_no_links(key) {
+            names.push(key.to_owned());
+            return Ok(names);
+        }
         let mut done: Vec<String> = Vec::new();
         let mut left: Vec<String> = key.split('/').rev().map(str::to_owned).collect();
         let (mut exists, mut links) = (true, 0);
@@ -339,6 +343,21 @@ impl Root {
         }
         names.push(if done.is_empty() { ".".to_owned() } else { done.join("/") });
         Ok(names)
+    }
+
+    /// Whether something has this name and no part of it is a link, as nearly always: the system tells that at once. `false` if it
+    /// cannot tell.
+    #[cfg(target_os = "linux")]
+    fn has_no_links(&self, key: &str) -> bool {
+        use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        let is_plain = key.split('/').all(|part| !matches!(part, "" | "." | ".."));
+        is_plain && openat2(&self.dir, &*on_disk(key), OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), resolve).is_ok()
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn has_no_links(&self, _key: &str) -> bool {
+        false
     }
 
     /// The target of the link of this name; `None` for anything else.

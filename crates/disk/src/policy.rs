@@ -18,6 +18,7 @@ mod table;
 mod wall;
 
 pub use error::{NoEffect, PolicyError, PolicyWarning};
+pub(crate) use files::Mark;
 pub use gate::{Asks, Gate};
 pub use guard::{Guard, Refusal};
 pub use look::{Policy, PolicySources};

@@ -3,6 +3,7 @@
 //! never over a change that the caller has not seen, if the caller says what is expected. Wherever the process ends, every name
 //! holds an acknowledged text, or gets it back when something in its folder is next opened.
 
+mod ahead;
 mod displaced;
 mod journal;
 mod moment;
@@ -72,11 +73,21 @@ struct How<'t> {
     toward: Toward,
     /// The text that is expected, if it is at hand.
     likely: Option<&'t Text>,
+    /// The new content, if it is on disk already.
+    ahead: Option<ahead::Content<'t>>,
+    /// The change over several files that this is a step of.
+    part: Option<Part<'t>>,
+}
+
+/// What a step knows of the change that it belongs to: the name of its journal, which is no other's. The whole change syncs the folders.
+#[derive(Clone, Copy, Debug)]
+struct Part<'t> {
+    journal: &'t str,
 }
 
 impl How<'_> {
     fn on(hard_links: HardLinks) -> Self {
-        Self { hard_links, like: None, mode: None, toward: Toward::New, likely: None }
+        Self { hard_links, like: None, mode: None, toward: Toward::New, likely: None, ahead: None, part: None }
     }
 }
 
@@ -186,7 +197,8 @@ impl Root {
         expected: Expected,
         how: How<'_>,
     ) -> Result<(), ReplaceError> {
-        self.replace_in(file, (text, new), (expected, how), |write| write(), |sync| sync())
+        let sync = |sync: Syncing<'_>| if how.part.is_some() { Ok(()) } else { sync() };
+        self.replace_in(file, (text, new), (expected, how), |write| write(), sync)
     }
 
     /// The whole of a write. `writing` and `syncing` surround what waits for the disk.
@@ -211,7 +223,8 @@ impl Root {
         }
         self.refuse_half_made((file, &real), expected, how)?;
         let like = old.as_ref().map(Like::of).or(how.like);
-        let temp = writing(&mut || self.written(&mut turn, (base, new), text, (like, how.mode))).map_err(no_turn)?;
+        let made = (like, how.mode, how.ahead);
+        let temp = writing(&mut || self.written(&mut turn, (base, new), text, made)).map_err(no_turn)?;
         match self.named(&mut turn, temp, (base, new), (expected, how.likely)).map_err(fail)? {
             Named::Done => {}
             Named::Changed => return Err(changed(file)),
@@ -241,8 +254,21 @@ impl Root {
         turn: &mut Turn<'f>,
         what: (&str, ContentHash),
         text: &str,
-        (like, permissions): (Option<Like>, Option<u32>),
+        (like, permissions, ahead): (Option<Like>, Option<u32>, Option<ahead::Content<'_>>),
     ) -> Result<Temp<'f>, NoTurn> {
+        // Only one that nobody can read who may not read the file.
+        let ahead = ahead.filter(|ahead| ahead.is_new == (like.is_none() && permissions.is_none()));
+        if let Some(content) = ahead
+            && let Some(temp) = Temp::move_noted(turn, what, content, &self.temps)?
+        {
+            self.moments.tell(Moment::Made);
+            if let Some(like) = like.filter(|_| content.like != like) {
+                like.give(temp.file())?;
+            }
+            give_mode(temp.file(), permissions.filter(|_| like.is_none()))?;
+            self.moments.tell(Moment::Written);
+            return Ok(temp);
+        }
         let mode = match like {
             Some(_) => Mode::RUSR | Mode::WUSR,
             None => Mode::from_raw_mode(0o666),
@@ -250,14 +276,9 @@ impl Root {
         let temp = Temp::create_noted(turn, what, mode, &self.temps)?;
         self.moments.tell(Moment::Made);
         temp.file().write_all(text.as_bytes())?;
-        match (like, permissions) {
-            (Some(like), _) => like.give(temp.file())?,
-            (None, Some(permissions)) => {
-                // Never with set-user-id, whatever a record says.
-                let mode = Mode::from_raw_mode(permissions & 0o777);
-                rustix::fs::fchmod(temp.file(), mode).map_err(io::Error::from)?;
-            }
-            (None, None) => {}
+        match like {
+            Some(like) => like.give(temp.file())?,
+            None => give_mode(temp.file(), permissions)?,
         }
         rustix::fs::fsync(temp.file()).map_err(io::Error::from)?;
         self.moments.tell(Moment::Written);
@@ -368,6 +389,11 @@ impl Root {
             let _ = self.dir.remove_dir(&*on_disk(folder));
         }
     }
+}
+
+/// Gives a new file these permissions, if any are known; never with set-user-id, whatever a record says.
+fn give_mode(file: &File, permissions: Option<u32>) -> io::Result<()> {
+    permissions.map_or(Ok(()), |mode| Ok(rustix::fs::fchmod(file, Mode::from_raw_mode(mode & 0o777))?))
 }
 
 /// A folder and all above it, the topmost first.

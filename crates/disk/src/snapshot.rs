@@ -11,7 +11,9 @@ mod watch;
 pub use folder::{EntryKind, Folder, Small};
 pub use stream::{Found, Stream};
 pub use view::{KnownBy, View};
-pub use watch::{Happened, MOST_NAMES, NameWatch, NoWatch, Stop, Stopper, Watch, Woken, input_is_closed_at_last};
+pub use watch::{
+    Happened, MOST_NAMES, NameWatch, NoWatch, Stop, Stopper, Waiting, Watch, Woken, input_is_closed_at_last,
+};
 
 use std::{fmt, fs::File, io, time::SystemTime};
 

@@ -145,6 +145,7 @@ impl Engine {
             words: crate::find::Words::default(),
             versions: Mutex::default(),
             registry: Mutex::default(),
+            watched: Mutex::default(),
             approvals: Mutex::default(),
             told: Mutex::default(),
             unnamed_writes: AtomicU64::default(),

@@ -31,6 +31,7 @@ pub(crate) use tell::met;
 pub use undo::Undo;
 pub(crate) use versions::versions_again;
 pub use versions::{Compared as ComparedVersions, Which};
+pub(crate) use watch::Watched;
 pub use watch::{OnSight, Sighting};
 
 use readproof_hosts::versions::{FIRST, UNSEEN};

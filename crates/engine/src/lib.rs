@@ -54,6 +54,7 @@ use conversation::Open;
 use door::{CallLogs, Notes, Running, refusal};
 pub(crate) use find::walk_rules;
 use find::{Symbols, Words};
+use history::Watched;
 use read::Recent;
 use readproof_core::{
     operation::{Caller, Operation},
@@ -109,6 +110,8 @@ struct Shared {
     words: Words,
     versions: Mutex<Option<Versions>>,
     registry: Mutex<Option<Registry>>,
+    /// The watch that runs in this process.
+    watched: Mutex<Option<Arc<Watched>>>,
     approvals: Mutex<Option<Approvals>>,
     calls: CallLogs,
     /// Up to which record of the version log each conversation was told what others changed.

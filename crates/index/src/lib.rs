@@ -20,4 +20,6 @@ pub use search::{
 };
 pub use symbols::{Language, NoOutline, Outline, Parsers, Symbol, SymbolKind, UseKind};
 pub use target::{Target, rank};
-pub use walk::{BadWalk, Folders, HiddenFiles, IGNORE_BYTES, Walk, WalkEntry, WalkRules, nearest, walk, walk_by};
+pub use walk::{
+    BadWalk, Folders, HiddenFiles, IGNORE_BYTES, Ignores, Walk, WalkEntry, WalkRules, is_among, nearest, walk, walk_by,
+};

@@ -2,13 +2,14 @@
 //! only where it proves that nothing changed since; the hash decides. What was found is kept once the caller has recorded it, so
 //! that nothing is lost if a process ends in between. The database can be removed at any time.
 
+mod known;
 mod tags;
 
 pub use tags::Tag;
 
 use ignore::overrides::Override;
 use readproof_core::text::{ContentHash, Text};
-use readproof_disk::{BlobId, Root, SnapshotError, SnapshotRules, Stamp, Stands, Stat, on_disk};
+use readproof_disk::{BlobId, Root, SnapshotError, SnapshotRules, Stamp, Stands, Stat, Tracked, on_disk};
 use rusqlite::{Connection, Params, Row, Transaction, params};
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
@@ -20,22 +21,26 @@ use std::{
 use crate::{
     BadWalk, FileRules, Language, WalkEntry, WalkRules,
     catalog::create,
-    walk::{Folders, is_among, only_all, walk_told},
+    walk::{Folders, Ignores, is_among, judged, only_all, walk_told},
 };
+use known::{Known, Name, may_have_changed};
 
 /// The layout of the tables.
-const MADE_BY: &str = "registry 4";
+const MADE_BY: &str = "registry 5";
 
 const TABLES: &str = "
     CREATE TABLE about(made_by TEXT NOT NULL);
     CREATE TABLE files(path TEXT PRIMARY KEY, stamp BLOB, kind INTEGER NOT NULL, bytes INTEGER NOT NULL,
         modified INTEGER NOT NULL, hash BLOB, lines INTEGER NOT NULL, blob TEXT, language TEXT, since INTEGER NOT NULL, walked INTEGER NOT NULL, mode INTEGER NOT NULL) WITHOUT ROWID;
-    CREATE TABLE looks(settings TEXT PRIMARY KEY, since INTEGER NOT NULL) WITHOUT ROWID;
+    CREATE TABLE looks(settings TEXT PRIMARY KEY, since INTEGER NOT NULL, ignores TEXT NOT NULL) WITHOUT ROWID;
 ";
 
 /// What [`registered`] reads.
 const ROWS: &str =
     "SELECT path, stamp, kind, bytes, modified, hash, lines, blob, language, since, walked, mode FROM files";
+
+/// What a walk compares.
+const STAMPS: &str = "SELECT path, stamp FROM files";
 
 /// The bits of a mode that are permissions.
 const PERMISSIONS: u32 = 0o777;
@@ -101,7 +106,7 @@ pub struct Met {
 /// Which names a walk meets beyond those that nobody ignores.
 pub struct Due<'d> {
     /// What git tracks.
-    pub tracked: &'d BTreeMap<String, BlobId>,
+    pub tracked: &'d Tracked,
     /// Those of which changes are recorded.
     pub logged: BTreeSet<String>,
     /// Whether no others are met.
@@ -121,8 +126,9 @@ pub struct Walked {
     pub odd: u64,
     /// Whether there are folders that cannot be listed.
     pub unreadable: bool,
-    /// What the ignore files say: while it is the same, a look meets the same names.
-    pub ignores: Option<ContentHash>,
+    /// What the ignore files say: while it is the same, a look meets the same names. Of a walk of some names what all of them said at
+    /// the last look at everything, if nothing that concerns these names has changed.
+    pub ignores: Option<Ignores>,
 }
 
 /// Why the files cannot be told.
@@ -167,6 +173,14 @@ impl Registry {
         Ok(rows.next()?.map(|row| row.get::<_, i64>(0)).transpose()?.and_then(|since| u64::try_from(since).ok()))
     }
 
+    /// What the ignore files said at the last look at everything.
+    fn ignores_then(&self) -> Result<Option<Ignores>, rusqlite::Error> {
+        let mut row = self.db.prepare_cached("SELECT ignores FROM looks")?;
+        let mut rows = row.query([])?;
+        let text = rows.next()?.map(|row| row.get::<_, String>(0)).transpose()?;
+        Ok(text.as_deref().and_then(Ignores::decode))
+    }
+
     /// A file as it was at the last look.
     ///
     /// # Errors
@@ -199,65 +213,68 @@ impl Registry {
         Due { tracked, logged, only }: &Due<'_>,
         (cancelled, folders): (&dyn Fn() -> bool, Folders<'_>),
     ) -> Result<Walked, RegistryError> {
-        let mut known = self.known(rules.among)?;
-        let mut walked = Walked::default();
-        let is_asked = |path: &&str| rules.among.is_none_or(|names| is_among(names, path));
-        let due = tracked.keys().map(String::as_str).chain(logged.iter().map(String::as_str));
-        let mut due: HashSet<&str> = due.filter(is_asked).collect();
-        let mut meet = |path: String, walked_to: bool, known: &mut HashMap<String, Known>| {
-            let before = known.remove(&path);
-            let now = root.glance(&path);
-            let same = before.as_ref().and_then(|before| before.stamp).zip(now.map(|now| now.stamp()));
-            if same.is_none_or(|(before, now)| before != now) {
-                let before = before.map(|before| before.row);
-                let is_hidden = path.split('/').any(|part| part.starts_with('.'));
-                walked.suspects.push(Suspect { path, before, walked: walked_to && !is_hidden });
-            }
-        };
+        let known = self.known(rules.among)?;
+        let is_due = |path: &str| tracked.get(path).is_some() || logged.contains(path);
         let (mut odd, mut unreadable, mut files) = (0, false, 0);
         let mut walk = walk_told(root, rules, folders).map_err(RegistryError::Walk)?;
-        for entry in walk.by_ref() {
-            if cancelled() {
-                return Err(RegistryError::Cancelled);
+        let walking = |give: &mut dyn FnMut(Name)| {
+            for entry in walk.by_ref() {
+                if cancelled() {
+                    return Err(RegistryError::Cancelled);
+                }
+                match entry {
+                    WalkEntry::File(path) if !only || is_due(&path) => {
+                        files += 1;
+                        // Where only what git tracks is met, a name may have been there before git knew it.
+                        give(Name { path, walked: !only });
+                    }
+                    // What later stands there in its place was not nowhere before.
+                    WalkEntry::Link(path) if !only || is_due(&path) => give(Name { path, walked: !only }),
+                    WalkEntry::Unreadable => unreadable = true,
+                    WalkEntry::OddName => odd += 1,
+                    WalkEntry::File(_) | WalkEntry::Link(_) | WalkEntry::Other => {}
+                }
             }
-            match entry {
-                WalkEntry::File(path) if !only || due.contains(path.as_str()) => {
-                    due.remove(path.as_str());
-                    files += 1;
-                    // Where only what git tracks is met, a name may have been there before git knew it.
-                    meet(path, !only, &mut known);
-                }
-                // What later stands there in its place was not nowhere before.
-                WalkEntry::Link(path) if !only || due.contains(path.as_str()) => {
-                    due.remove(path.as_str());
-                    meet(path, !only, &mut known);
-                }
-                WalkEntry::Unreadable => unreadable = true,
-                WalkEntry::OddName => odd += 1,
-                WalkEntry::File(_) | WalkEntry::Link(_) | WalkEntry::Other => {}
+            Ok(())
+        };
+        let mut met = judged(walking, |name| may_have_changed(root, &known, &name).then_some(name))?;
+        let is_asked = |path: &str| rules.among.is_none_or(|names| is_among(names, path));
+        let new: HashSet<&str> =
+            met.iter().filter(|name| !known.contains_key(&name.path)).map(|name| name.path.as_str()).collect();
+        let is_met = |path: &str| known.get(path).is_some_and(Known::is_met) || new.contains(path);
+        // What git tracks, or of which a change is recorded, may be ignored.
+        let logged_too = logged.iter().map(String::as_str).filter(|path| is_asked(path) && !is_met(path));
+        let due: BTreeSet<&str> = tracked.names(rules.among, &is_met).chain(logged_too).collect();
+        tell_folders_of(&due, root, folders);
+        let (mut gone, mut late) = (Vec::new(), Vec::new());
+        for path in due {
+            // Behind a link it is another name of a file that has its own.
+            if matches!(root.stands(path), Stands::File | Stands::Link | Stands::Other) {
+                files += 1;
+                late.push(Name { path: path.to_owned(), walked: false });
+            } else if !known.contains_key(path) && logged.contains(path) {
+                gone.push(Suspect { path: path.to_owned(), before: None, walked: false });
             }
         }
-        tell_folders_of(&due, root, folders);
-        // What git tracks, or of which a change is recorded, may be ignored.
-        let mut gone = Vec::new();
-        for path in due.into_iter().map(str::to_owned) {
-            // Behind a link it is another name of a file that has its own.
-            if matches!(root.stands(&path), Stands::File | Stands::Link | Stands::Other) {
-                files += 1;
-                meet(path, false, &mut known);
-            } else if !known.contains_key(&path) && logged.contains(&path) {
-                gone.push(Suspect { path, before: None, walked: false });
-            }
+        drop(new);
+        met.extend(late.into_iter().filter(|name| may_have_changed(root, &known, name)));
+        let mut walked = Walked { files, odd, unreadable: unreadable || walk.closed() > 0, ..Walked::default() };
+        for Name { path, walked: walked_to } in met {
+            let before = if known.contains_key(&path) { self.file(&path)? } else { None };
+            let is_hidden = path.split('/').any(|part| part.starts_with('.'));
+            walked.suspects.push(Suspect { path, before, walked: walked_to && !is_hidden });
         }
         walked.suspects.sort_by(|one, other| one.path.cmp(&other.path));
-        walked.unmet = known
-            .into_iter()
-            .map(|(path, before)| Suspect { walked: before.row.walked, path, before: Some(before.row) })
-            .collect();
+        for (path, _) in known.into_iter().filter(|(_, known)| !known.is_met()) {
+            let Some(before) = self.file(&path)? else { continue };
+            walked.unmet.push(Suspect { walked: before.walked, path, before: Some(before) });
+        }
         walked.unmet.append(&mut gone);
         walked.unmet.sort_by(|one, other| one.path.cmp(&other.path));
-        (walked.files, walked.odd, walked.unreadable) = (files, odd, unreadable || walk.closed() > 0);
-        walked.ignores = Some(walk.ignore_digest());
+        walked.ignores = match rules.among {
+            None => Some(walk.ignores()),
+            Some(names) => self.ignores_then()?.filter(|then| walk.ignores().agrees_about(then, names)),
+        };
         Ok(walked)
     }
 
@@ -265,10 +282,10 @@ impl Registry {
     fn known(&self, among: Option<&BTreeSet<String>>) -> Result<HashMap<String, Known>, rusqlite::Error> {
         let mut found = HashMap::new();
         let Some(names) = among else {
-            self.known_by(ROWS, params![], &mut found)?;
+            self.known_by(STAMPS, params![], &mut found)?;
             return Ok(found);
         };
-        let below = format!("{ROWS} WHERE path = ?1 OR (path > ?2 AND path < ?3)");
+        let below = format!("{STAMPS} WHERE path = ?1 OR (path > ?2 AND path < ?3)");
         for name in names {
             // `0` comes right after the slash.
             self.known_by(&below, params![name, format!("{name}/"), format!("{name}0")], &mut found)?;
@@ -283,8 +300,7 @@ impl Registry {
         into: &mut HashMap<String, Known>,
     ) -> Result<(), rusqlite::Error> {
         let mut rows = self.db.prepare_cached(asked)?;
-        let rows =
-            rows.query_map(about, |row| Ok((row.get(0)?, Known { stamp: row.get(1)?, row: registered(row)? })))?;
+        let rows = rows.query_map(about, |row| Ok((row.get(0)?, Known::new(row.get(1)?))))?;
         for row in rows {
             let (path, known) = row?;
             into.insert(path, known);
@@ -331,28 +347,23 @@ impl Registry {
         Ok(work.commit()?)
     }
 
-    /// Remembers that all files were looked at with these settings, after this record of the version log.
+    /// Remembers that all files were looked at with these settings and ignore files, after this record of the version log.
     ///
     /// # Errors
     /// When the database cannot be used.
-    pub fn completed(&mut self, settings: &str, newest: u64) -> Result<(), RegistryError> {
+    pub fn completed(&mut self, settings: &str, ignores: &Ignores, newest: u64) -> Result<(), RegistryError> {
         let work = self.db.transaction()?;
         work.execute("DELETE FROM looks WHERE settings <> ?1", params![settings])?;
         work.execute(
-            "INSERT OR IGNORE INTO looks(settings, since) VALUES (?1, ?2)",
-            params![settings, i64::try_from(newest).unwrap_or(i64::MAX)],
+            "INSERT OR IGNORE INTO looks(settings, since, ignores) VALUES (?1, ?2, ?3)",
+            params![settings, i64::try_from(newest).unwrap_or(i64::MAX), ignores.encode()],
         )?;
         Ok(work.commit()?)
     }
 }
 
-struct Known {
-    stamp: Option<Stamp>,
-    row: Registered,
-}
-
 /// Tells the folders of names that no walk meets.
-fn tell_folders_of(names: &HashSet<&str>, root: &Root, folders: Folders<'_>) {
+fn tell_folders_of(names: &BTreeSet<&str>, root: &Root, folders: Folders<'_>) {
     let above = names.iter().flat_map(|name| name.match_indices('/').map(|(at, _)| &name[..at]));
     for folder in above.collect::<BTreeSet<&str>>() {
         folders(&root.path().join(on_disk(folder)));
@@ -444,14 +455,9 @@ const AT_ONCE: usize = 16;
 
 /// Reads files on all cores; in the order that they were given.
 #[must_use]
-pub fn look_at(
-    root: &Root,
-    rules: FileRules<'_>,
-    tracked: &BTreeMap<String, BlobId>,
-    suspects: &[Suspect],
-) -> Vec<Met> {
+pub fn look_at(root: &Root, rules: FileRules<'_>, tracked: &Tracked, suspects: &[Suspect]) -> Vec<Met> {
     let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get).min(suspects.len().div_ceil(AT_ONCE));
-    let one = |suspect: &Suspect| look(root, rules, tracked.get(&suspect.path).copied(), suspect);
+    let one = |suspect: &Suspect| look(root, rules, tracked.get(&suspect.path), suspect);
     if threads < 2 {
         return suspects.iter().map(one).collect();
     }

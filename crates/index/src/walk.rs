@@ -3,15 +3,17 @@
 //! not count. `disk` lists folders and reads ignore files; it never blocks on one and never leaves the workspace, whatever
 //! is put in their place during the walk.
 
+mod judged;
 mod nearest;
 mod rules;
 
+pub(crate) use judged::judged;
 pub use nearest::nearest;
+pub use rules::Ignores;
 
 use std::{collections::BTreeSet, path::Path};
 
 use ignore::overrides::{Override, OverrideBuilder};
-use readproof_core::text::ContentHash;
 use readproof_disk::{EntryKind, Folder, Root, RootError, STORE_NAME, is_ours, on_disk, spelt};
 
 use rules::Rules;
@@ -84,7 +86,8 @@ pub struct WalkRules<'w> {
 }
 
 /// Whether a name is one of these, or in a folder that is.
-pub(crate) fn is_among(names: &BTreeSet<String>, path: &str) -> bool {
+#[must_use]
+pub fn is_among(names: &BTreeSet<String>, path: &str) -> bool {
     let folders = path.match_indices('/').map(|(at, _)| &path[..at]);
     folders.chain([path]).any(|name| names.contains(name))
 }
@@ -192,8 +195,8 @@ impl Walk<'_> {
 
     /// What the ignore files say that were met so far. While it is the same after a walk, another one meets the same names.
     #[must_use]
-    pub(crate) fn ignore_digest(&self) -> ContentHash {
-        self.rules.digest()
+    pub(crate) fn ignores(&self) -> Ignores {
+        self.rules.ignores()
     }
 
     /// Leaves everything out but what has this name or lies under it.

@@ -29,9 +29,6 @@ const LARGEST_LINK: u32 = 32 << 20;
 /// The most names of one object that are considered.
 const MOST_NAMES: usize = 1_000;
 
-/// The most hidden names that are considered.
-const MOST_HIDDEN: usize = 20_000;
-
 /// One version of a file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Item {
@@ -83,18 +80,6 @@ impl Found<'_> {
         let mut names = BTreeMap::new();
         self.scan(&mut names, &mut |names, name, item| {
             if item.id == id && names.len() < MOST_NAMES {
-                names.insert(name.to_vec(), Vec::new());
-            }
-        })?;
-        Ok(names.into_keys().filter_map(|name| Some(spelt(&name)?.into_owned())).collect())
-    }
-
-    /// The names with a hidden part, up to the limit.
-    pub(super) fn hidden_names(&self) -> Result<Vec<String>, GitError> {
-        let mut names = BTreeMap::new();
-        self.scan(&mut names, &mut |names, name, _| {
-            let is_hidden = name.starts_with(b".") || name.windows(2).any(|pair| pair == b"/.");
-            if is_hidden && names.len() < MOST_HIDDEN {
                 names.insert(name.to_vec(), Vec::new());
             }
         })?;

@@ -5,21 +5,27 @@ use std::{
     fmt, fs,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use gix::{Repository, ThreadSafeRepository};
 
-use super::GitSettings;
+use super::{GitSettings, tracked::Staged};
 use crate::snapshot::Stat;
 
 /// What opening a repository reads in its folder, besides the configuration.
 const READ: [&str; 7] =
     ["config", "config.worktree", "packed-refs", "refs/replace", "shallow", "objects/info/alternates", "info/grafts"];
 
-/// The repository that was asked about last.
+/// The repository that was asked about last, and what its index said.
 #[derive(Default)]
-pub(crate) struct Opened(Mutex<Option<Open>>);
+pub(crate) struct Opened {
+    open: Mutex<Option<Open>>,
+    staged: Mutex<Option<KeptIndex>>,
+}
+
+/// An index by its path, as it was before it was read, and what it said.
+type KeptIndex = (PathBuf, Stat, Arc<Staged>);
 
 struct Open {
     git: PathBuf,
@@ -50,7 +56,7 @@ impl fmt::Debug for Opened {
 impl Opened {
     /// The repository with this folder, if it is open and nothing has changed.
     pub(super) fn get(&self, git: &Path, settings: GitSettings) -> Option<Kept> {
-        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let same = open.as_ref().is_some_and(|open| {
             open.git == git
                 && open.settings == settings
@@ -90,12 +96,24 @@ impl Opened {
             owners: before.owners,
             marks: before.marks,
         });
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = kept;
+        *self.open.lock().unwrap_or_else(PoisonError::into_inner) = kept;
+    }
+
+    /// What the index said, if it is still the same.
+    pub(super) fn staged(&self, path: &Path, now: &Stat) -> Option<Arc<Staged>> {
+        let kept = self.staged.lock().unwrap_or_else(PoisonError::into_inner);
+        let (_, _, staged) = kept.as_ref().filter(|(of, then, _)| of == path && then.stamp() == now.stamp())?;
+        Some(Arc::clone(staged))
+    }
+
+    /// Keeps what an index said; nothing if it is too young to tell whether it changes again.
+    pub(super) fn keep_staged(&self, kept: Option<KeptIndex>) {
+        *self.staged.lock().unwrap_or_else(PoisonError::into_inner) = kept;
     }
 
     /// Closes it; the next question opens it again.
     pub(super) fn forget(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.open.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 

@@ -20,7 +20,7 @@ pub(super) const MOST_BYTES: u64 = 128 << 10;
 
 /// A file or folder as it was at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Mark {
+pub struct Mark {
     /// `None` if there was nothing of that name.
     pub(super) stamp: Option<Stamp>,
     mode: u32,
@@ -32,7 +32,7 @@ impl Mark {
     pub(super) const ABSENT: Self = Self { stamp: None, mode: 0, tells: true };
 
     /// To be made right after the stat: what happens later must get a later time.
-    fn of(stat: &Stat) -> Self {
+    pub(crate) fn of(stat: &Stat) -> Self {
         // What a link leads to may change and the link stays the same.
         let tells = FileType::from_raw_mode(stat.mode) != FileType::Symlink && stat.tells();
         Self { stamp: Some(stat.stamp()), mode: stat.mode, tells }

@@ -3,6 +3,7 @@
 
 use std::{
     collections::HashMap,
+    ffi::OsString,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -18,7 +19,7 @@ use super::{
     lists::{Entry, Lists, ListsBuilder},
     rules::{Owner, Rules},
 };
-use crate::root::Root;
+use crate::{root::Root, snapshot::EntryKind};
 
 /// How many folders are kept.
 const MOST_FOLDERS: usize = 4096;
@@ -59,6 +60,22 @@ pub(super) struct FolderState {
     /// The size of its ignore files.
     text: usize,
     seen: Mutex<Seen>,
+}
+
+/// A folder that was listed.
+#[derive(Clone, Copy)]
+pub(super) struct Listing<'l> {
+    /// As it was before.
+    pub(super) folder: Mark,
+    pub(super) entries: &'l [(OsString, EntryKind)],
+}
+
+impl Listing<'_> {
+    /// Whether something may have this name. Compared without case, as some file systems do; what case is beyond ASCII, only they know.
+    fn has(&self, name: &str) -> bool {
+        let may_be = |entry: &[u8]| entry.eq_ignore_ascii_case(name.as_bytes()) || !entry.is_ascii();
+        self.entries.iter().any(|(entry, _)| may_be(entry.as_encoded_bytes()))
+    }
 }
 
 /// What was looked at.
@@ -148,26 +165,32 @@ impl Rules {
             return Ok(state);
         }
         for (end, _) in folder.match_indices('/').chain([(folder.len(), "")]) {
-            state = self.step(root, &state, &folder[..end])?;
+            state = self.step(root, &state, &folder[..end], None)?;
         }
         Ok(state)
     }
 
-    /// What applies in a folder directly in another.
+    /// What applies at the root.
+    pub(super) fn top_state(&self) -> Arc<FolderState> {
+        Arc::clone(&self.start)
+    }
+
+    /// What applies in a folder directly in another. If it was listed just now, nothing is asked for that is not in it.
     pub(super) fn step(
         &self,
         root: &Root,
         outer: &Arc<FolderState>,
         name: &str,
+        listed: Option<Listing<'_>>,
     ) -> Result<Arc<FolderState>, PolicyError> {
         let known = lock(&self.folders).by_name.get(name).cloned();
         let known = known.filter(|known| known.outer.as_ref().is_some_and(|of_known| Arc::ptr_eq(of_known, outer)));
         if let Some(known) = &known
-            && self.is_fresh(root, known, name)?
+            && self.is_fresh(root, known, name, listed)?
         {
             return Ok(Arc::clone(known));
         }
-        let made = self.look_at(root, outer, name)?;
+        let made = self.look_at(root, outer, name, listed)?;
         // What has not changed keeps its compiled patterns, and those of the folders in it.
         if let Some(known) = known.filter(|known| known.id == made.id && known.is_folder == made.is_folder) {
             *lock(&known.seen) = made.seen.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -178,10 +201,16 @@ impl Rules {
         Ok(made)
     }
 
-    fn is_fresh(&self, root: &Root, known: &FolderState, name: &str) -> Result<bool, PolicyError> {
+    fn is_fresh(
+        &self,
+        root: &Root,
+        known: &FolderState,
+        name: &str,
+        listed: Option<Listing<'_>>,
+    ) -> Result<bool, PolicyError> {
         let mut seen = lock(&known.seen);
         let Some(then) = seen.folder else { return Ok(true) };
-        let now = Mark::of_name(root, name)?;
+        let now = listed.map_or_else(|| Mark::of_name(root, name), |listed| Ok(listed.folder))?;
         if !now.is_folder() || !known.is_folder {
             return Ok(!now.is_folder() && !known.is_folder);
         }
@@ -193,6 +222,8 @@ impl Rules {
             let then = seen.files.iter().find(|(of, _)| *of == dialect);
             (dialect, then.map_or(Mark::ABSENT, |(_, mark)| *mark))
         });
+        // What is not listed is not there.
+        let all = all.filter(|(dialect, then)| then.stamp.is_some() || may_be_in(listed, *dialect));
         let same = still(root, name, all)?;
         if same {
             seen.folder = Some(now);
@@ -206,19 +237,25 @@ impl Rules {
         self.honoured.iter().copied().filter(move |dialect| dialect.file_name().is_some() && !left_out(dialect))
     }
 
-    fn look_at(&self, root: &Root, outer: &Arc<FolderState>, name: &str) -> Result<FolderState, PolicyError> {
+    fn look_at(
+        &self,
+        root: &Root,
+        outer: &Arc<FolderState>,
+        name: &str,
+        listed: Option<Listing<'_>>,
+    ) -> Result<FolderState, PolicyError> {
         let mut held = outer.hits(self, name, NameKind::Folder);
         held.dialects.retain(|(_, negated, _)| !negated);
         let mut seen = Seen::default();
         let mut is_folder = outer.is_folder;
         if outer.is_folder && self.read_in(&held).next().is_some() {
-            let mark = Mark::of_name(root, name)?;
+            let mark = listed.map_or_else(|| Mark::of_name(root, name), |listed| Ok(listed.folder))?;
             is_folder = mark.is_folder();
             seen.folder = Some(mark);
         }
         let mut texts = Vec::new();
         if is_folder && seen.folder.is_some() {
-            for dialect in self.read_in(&held) {
+            for dialect in self.read_in(&held).filter(|dialect| may_be_in(listed, *dialect)) {
                 let file = in_folder(name, dialect);
                 if let (Some(text), mark) = read(root, &file)? {
                     seen.files.push((dialect, mark));
@@ -254,6 +291,11 @@ fn still(root: &Root, folder: &str, files: impl Iterator<Item = (Dialect, Mark)>
         }
     }
     Ok(true)
+}
+
+/// Whether a folder may hold such an ignore file, as far as it was listed.
+fn may_be_in(listed: Option<Listing<'_>>, dialect: Dialect) -> bool {
+    listed.is_none_or(|listed| dialect.file_name().is_some_and(|name| listed.has(name)))
 }
 
 fn in_folder(folder: &str, dialect: Dialect) -> String {

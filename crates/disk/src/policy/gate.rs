@@ -16,7 +16,8 @@ use readproof_core::{
 
 use super::{
     Guard, PolicyError, Sensitive,
-    folder::FolderState,
+    files::Mark,
+    folder::{FolderState, Listing},
     rules::{FolderRules, Rules},
 };
 use crate::{root::Root, snapshot::EntryKind, snapshot::spelling::spelt};
@@ -78,14 +79,22 @@ impl Gate {
     }
 
     fn folder(&self, name: &str) -> Result<FolderRules<'_>, PolicyError> {
+        self.folder_as(name, None)
+    }
+
+    /// The same for a folder that was listed, if it was: what is in it need not be asked for again.
+    fn folder_as(&self, name: &str, listed: Option<Listing<'_>>) -> Result<FolderRules<'_>, PolicyError> {
         let known = self.folders.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
         if let Some(state) = known {
             return Ok(self.rules.with_state(state));
         }
-        let found = self.rules.in_folder(&self.root, name)?;
+        let state = match name {
+            "." => self.rules.top_state(),
+            _ => self.rules.step(&self.root, &self.folder(parent(name))?.state, name, listed)?,
+        };
         let mut folders = self.folders.write().unwrap_or_else(PoisonError::into_inner);
-        folders.insert(name.to_owned(), Arc::clone(&found.state));
-        Ok(found)
+        folders.insert(name.to_owned(), Arc::clone(&state));
+        Ok(self.rules.with_state(state))
     }
 
     fn asked<'a>(&'a self, act: Act, name: &'a str, is_folder: bool) -> Asked<'a> {
@@ -160,8 +169,9 @@ impl Guard for Gate {
             .is_none()
     }
 
-    fn filter(&self, folder: &str, entries: &mut Vec<(OsString, EntryKind)>) {
-        let Ok(rules) = self.folder(folder) else {
+    fn filter(&self, folder: &str, as_it_was: Mark, entries: &mut Vec<(OsString, EntryKind)>) {
+        let listed = Listing { folder: as_it_was, entries: entries.as_slice() };
+        let Ok(rules) = self.folder_as(folder, Some(listed)) else {
             entries.clear();
             return;
         };

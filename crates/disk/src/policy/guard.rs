@@ -5,7 +5,13 @@ use std::{ffi::OsString, fmt, io, sync::Arc};
 
 use readproof_core::policy::{Act, Acts, Effect, Verdict};
 
-use crate::{fault::Fault, locate::FileRef, root::Root, snapshot::EntryKind, snapshot::spelling::on_disk};
+use super::files::Mark;
+use crate::{
+    fault::Fault,
+    locate::FileRef,
+    root::Root,
+    snapshot::{EntryKind, spelling::on_disk},
+};
 
 /// Why a name may not be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,8 +44,9 @@ pub trait Guard: fmt::Debug + Send + Sync {
     /// Whether something in a folder may be used although its own name may not.
     fn passes(&self, folder: &str) -> bool;
 
-    /// Leaves of the entries of a folder, which itself is shown or passed through, those that are shown.
-    fn filter(&self, folder: &str, entries: &mut Vec<(OsString, EntryKind)>) {
+    /// Leaves of the entries of a folder, which itself is shown or passed through, those that are shown. `as_it_was` is the folder
+    /// before they were listed.
+    fn filter(&self, folder: &str, _as_it_was: Mark, entries: &mut Vec<(OsString, EntryKind)>) {
         let key = |entry: &OsString| match folder {
             "." => entry.to_string_lossy().into_owned(),
             folder => format!("{folder}/{}", entry.to_string_lossy()),

@@ -337,7 +337,7 @@ impl FolderRules<'_> {
     /// # Errors
     /// As [`Rules::judge`].
     pub fn inside(&self, root: &Root, folder: &str) -> Result<Self, PolicyError> {
-        Ok(Self { rules: self.rules, state: self.rules.step(root, &self.state, folder)? })
+        Ok(Self { rules: self.rules, state: self.rules.step(root, &self.state, folder, None)? })
     }
 
     /// Whether nothing directly in this folder can be refused to a caller for these acts, unless a preset minds that it is

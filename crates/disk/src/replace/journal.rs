@@ -230,6 +230,16 @@ impl Open {
         Ok(true)
     }
 
+    /// Its name among the journals.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The folder of the store.
+    pub(super) fn store(&self) -> BorrowedFd<'_> {
+        self.store.as_fd()
+    }
+
     /// Notes how far the change has come, synced.
     pub(super) fn say(&self, said: Said) -> io::Result<()> {
         (&self.file).write_all(format!("\n{}\n", said.as_str()).as_bytes())?;
@@ -298,8 +308,8 @@ pub(super) fn is_there(root: &Root) -> bool {
     rustix::fs::statat(&root.dir, shown(), AtFlags::SYMLINK_NOFOLLOW).is_ok()
 }
 
-/// What every journal says that is whole, whoever has it.
-pub(super) fn plans(root: &Root) -> Vec<Plan> {
+/// What every journal but one's own says that is whole, whoever has it.
+pub(super) fn plans(root: &Root, own: Option<&str>) -> Vec<Plan> {
     let private = |parent: BorrowedFd<'_>, name: &str| private_folder(parent, name, name, Create::No).ok().flatten();
     let Some(store) = private(root.dir.as_fd(), STORE_NAME) else { return Vec::new() };
     let Some(folder) = private(store.as_fd(), FOLDER) else { return Vec::new() };
@@ -307,7 +317,8 @@ pub(super) fn plans(root: &Root) -> Vec<Plan> {
         let file = File::from(rustix::fs::openat(&folder, &name, READ_FLAGS, Mode::empty()).ok()?);
         read(&folder, &file).ok().flatten()
     };
-    names(folder.as_fd()).into_iter().filter(|name| name.ends_with(END)).filter_map(plan).collect()
+    let is_other = |name: &String| name.ends_with(END) && own != Some(name);
+    names(folder.as_fd()).into_iter().filter(is_other).filter_map(plan).collect()
 }
 
 /// Takes every journal that nobody else has. What is not this user's folder counts for nothing.

@@ -8,7 +8,8 @@ use std::{collections::BTreeSet, fmt, io, os::fd::AsFd};
 use readproof_core::text::{ContentHash, Text};
 
 use super::{
-    Expected, How, Like, Moment, Moments, ReplaceError, Toward,
+    Expected, How, Like, Moment, Moments, Part, ReplaceError, Toward,
+    ahead::{Ahead, Wanted, sync_all},
     journal::{self, Entry, Found, MOST_BYTES, Open, Plan, Said},
     may_replace,
     note::Content,
@@ -22,6 +23,9 @@ use crate::{
     snapshot::HardLinks,
     stores::StoreError,
 };
+
+/// How many folders are open at once to be synced.
+const FOLDERS_AT_ONCE: usize = 64;
 
 /// One file of a change over several files.
 #[derive(Clone, Debug)]
@@ -179,7 +183,7 @@ impl Root {
         let mut plan = Plan { note: note.to_owned(), folders: Vec::new(), entries: Vec::new(), said: None };
         let (mut names, mut likes) = (BTreeSet::new(), Vec::new());
         for step in steps {
-            let (entry, like) = self.entry(step, hard_links).map_err(refused)?;
+            let (entry, found, like) = self.entry(step, hard_links).map_err(refused)?;
             if !names.insert(entry.real.clone()) || (step.before.is_none() && step.after.is_none()) {
                 return Err(ReplaceAllError::BadStep { name: entry.path });
             }
@@ -189,7 +193,7 @@ impl Root {
                 plan.folders.extend(missing.into_iter().filter(|folder| names.insert(format!("{folder}/"))));
             }
             plan.entries.push(entry);
-            likes.push(like);
+            likes.push((found, like));
         }
         let bytes = plan.body().len();
         if bytes > MOST_BYTES / 2 {
@@ -197,11 +201,18 @@ impl Root {
         }
         let open = Open::create(self, &plan, &self.temps).map_err(ReplaceAllError::Journal)?;
         self.moments.tell(Moment::Journaled);
-        for (at, (step, like)) in steps.iter().zip(likes).enumerate() {
-            if let Err(source) = self.make(step, hard_links, like) {
+        let ahead = self.write_ahead(&open, steps, &likes);
+        for (at, (step, (_, like))) in steps.iter().zip(likes).enumerate() {
+            let part = Some(Part { journal: open.name() });
+            let how = How { like, mode: step.mode, part, ..How::on(hard_links) };
+            let ahead = ahead.as_ref().and_then(|ahead| ahead.content(at));
+            if let Err(source) = self.make(step, How { ahead, ..how }) {
                 return Err(self.give_up(load, (open, &plan), at, source));
             }
             self.moments.tell(Moment::Stepped);
+        }
+        if let Err(source) = self.sync_folders(&plan) {
+            return Err(self.give_up(load, (open, &plan), plan.entries.len(), source));
         }
         // Without it the files themselves tell, unless another program changes one of them.
         let _ = open.say(Said::Complete);
@@ -259,7 +270,7 @@ impl Root {
         if !self.has_journal() {
             return Ok(());
         }
-        let plans = journal::plans(self);
+        let plans = journal::plans(self, how.part.map(|part| part.journal));
         let mut open = plans.iter().filter(|plan| plan.said.is_none()).flat_map(|plan| &plan.entries);
         if open.any(|entry| entry.real == real && entry.after == text) {
             return Err(ReplaceError::Unfinished { name: file.name().to_owned() });
@@ -267,8 +278,37 @@ impl Root {
         Ok(())
     }
 
-    /// Checks a step as far as that costs little; what a new file is made like.
-    fn entry(&self, step: &Step, hard_links: HardLinks) -> Result<(Entry, Option<Like>), ReplaceError> {
+    /// The new contents on disk, before the first file is touched.
+    fn write_ahead(&self, open: &Open, steps: &[Step], likes: &[(Option<Like>, Option<Like>)]) -> Option<Ahead> {
+        let mut wanted = Vec::new();
+        for (step, (found, like)) in steps.iter().zip(likes) {
+            let like = found.or(*like);
+            let is_new = like.is_none() && step.mode.is_none();
+            wanted.push(step.after.as_ref().map(|text| Wanted { text: text.as_str(), like, is_new }));
+        }
+        Ahead::write(open.store(), &wanted, &self.temps)
+    }
+
+    /// Syncs every folder in which a file has another content now.
+    fn sync_folders(&self, plan: &Plan) -> Result<(), ReplaceError> {
+        let mut folders = Vec::new();
+        let names: BTreeSet<&str> = plan.entries.iter().map(|entry| split(&entry.real).0).collect();
+        for names in names.into_iter().collect::<Vec<_>>().chunks(FOLDERS_AT_ONCE) {
+            folders.clear();
+            for name in names {
+                match self.open_folder(name) {
+                    Err(error) if is_missing(&error) => {}
+                    opened => folders.push(opened.map_err(|error| ReplaceError::from_io(name, error))?),
+                }
+            }
+            let first = names.first().copied().unwrap_or(".");
+            sync_all(&folders).map_err(|error| ReplaceError::from_io(first, error))?;
+        }
+        Ok(())
+    }
+
+    /// Checks a step as far as that costs little; what its file is like, and what a new file is made like.
+    fn entry(&self, step: &Step, hard_links: HardLinks) -> Result<(Entry, Option<Like>, Option<Like>), ReplaceError> {
         let file = &step.file;
         let real = if step.after.is_some() { self.written_name(file)? } else { self.own_name(file)? };
         let found = self.like(file, &real, Some(hard_links))?;
@@ -286,7 +326,7 @@ impl Root {
             after: step.after.as_ref().map(Text::hash),
             like: found.filter(|_| step.after.is_none()),
         };
-        Ok((entry, like))
+        Ok((entry, found, like))
     }
 
     /// What a file is like; `None`: there is none. With `hard_links`, whether it may be replaced.
@@ -304,9 +344,8 @@ impl Root {
         Ok(Some(Like::of(&found)))
     }
 
-    fn make(&self, step: &Step, hard_links: HardLinks, like: Option<Like>) -> Result<(), ReplaceError> {
+    fn make(&self, step: &Step, how: How<'_>) -> Result<(), ReplaceError> {
         let expected = step.before.map_or(Expected::Nothing, Expected::Text);
-        let how = How { like, mode: step.mode, ..How::on(hard_links) };
         match &step.after {
             Some(text) => self.replace_as(&step.file, (text.as_str(), text.hash()), expected, how),
             None => self.remove_as(&step.file, expected, how),

@@ -17,6 +17,7 @@ use rustix::{
 };
 
 use super::{
+    ahead::Content,
     note::NOTE,
     turn::{NoTurn, Turn, is_taken},
 };
@@ -80,6 +81,26 @@ impl<'f> Temp<'f> {
             }
         }
         Err(NoTurn::Io(Errno::EXIST.into()))
+    }
+
+    /// The same with a content that is on disk already, moved here; `None` if that is not possible.
+    pub(super) fn move_noted(
+        turn: &mut Turn<'f>,
+        what: (&str, ContentHash),
+        content: Content<'_>,
+        counter: &AtomicU64,
+    ) -> Result<Option<Self>, NoTurn> {
+        let folder = turn.folder();
+        let name = note_free(turn, what, counter)?;
+        match content.moved(folder, &name) {
+            Some(file) => Ok(Some(Self { folder, name, file, renamed: false })),
+            None => {
+                // Moved and then not opened, perhaps.
+                missing_or(rustix::fs::unlinkat(folder, &name, AtFlags::empty())).map_err(io::Error::from)?;
+                turn.unnote()?;
+                Ok(None)
+            }
+        }
     }
 
     fn create_as(folder: BorrowedFd<'f>, name: String, mode: Mode) -> Result<Self, Errno> {

@@ -16,6 +16,7 @@ use rustix::{
 use super::{FileKind, Stat, TO_READ, bytes::read_at};
 use crate::{
     fault::Fault,
+    policy::Mark,
     root::{Root, RootError},
     snapshot::spelling::on_disk,
 };
@@ -75,7 +76,10 @@ impl Root {
         if name != "." && !self.shows(name, true) {
             return Err(io::ErrorKind::NotFound.into());
         }
-        let mut dir = Dir::new(self.open_to_list(name)?)?;
+        let opened = self.open_to_list(name)?;
+        let as_it_was = self.guard.as_ref().map(|_| rustix::fs::fstat(&opened)).transpose()?;
+        let as_it_was = as_it_was.map(|found| Mark::of(&Stat::from(found)));
+        let mut dir = Dir::new(opened)?;
         let mut entries = Vec::new();
         while let Some(entry) = dir.read() {
             let entry = entry?;
@@ -94,8 +98,8 @@ impl Root {
             }
             entries.push((OsStr::from_bytes(name.to_bytes()).to_owned(), EntryKind::of(kind)));
         }
-        if let Some(guard) = &self.guard {
-            guard.filter(name, &mut entries);
+        if let (Some(guard), Some(as_it_was)) = (&self.guard, as_it_was) {
+            guard.filter(name, as_it_was, &mut entries);
         }
         entries.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
         Ok(Folder { root: self, dir, name: name.to_owned(), entries })

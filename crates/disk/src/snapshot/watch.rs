@@ -4,7 +4,7 @@
 
 mod names;
 
-pub use names::{Happened, MOST_NAMES, NameWatch, NoWatch, Stop, Stopper, Woken};
+pub use names::{Happened, MOST_NAMES, NameWatch, NoWatch, Stop, Stopper, Waiting, Woken};
 
 use rustix::event::{PollFd, PollFlags};
 use std::path::Path;

@@ -206,11 +206,13 @@ impl Engine {
         let tracked = self.root.tracked(&question);
         let is_met = |row: &Registered| row.walked && row.holds != Holds::Unseen;
         let met = rows.iter().filter(|(path, row)| is_met(row) && self.may_name(path)).map(|(path, _)| path);
-        let names: BTreeSet<&String> = committed.keys().chain(tracked.keys()).chain(met).collect();
+        let staged = tracked.names(None, |name| committed.contains_key(name));
+        let names = committed.keys().map(String::as_str).chain(staged).chain(met.map(String::as_str));
+        let names: BTreeSet<&str> = names.collect();
         let (mut found, mut compared) = (Uncommitted::default(), 0);
         for path in names {
             control.check_cancelled()?;
-            let (head, is_tracked) = (committed.get(path), tracked.contains_key(path));
+            let (head, is_tracked) = (committed.get(path), tracked.get(path).is_some());
             let status = match known_status(rows.get(path), head, is_tracked) {
                 Some(status) => status,
                 None if self.root.glance(path).is_none() => DiffStatus::Deleted,
@@ -228,7 +230,7 @@ impl Engine {
             }
             found.total += 1;
             if found.files.len() < MOST_FILES {
-                found.files.push((path.clone(), status));
+                found.files.push((path.to_owned(), status));
             }
         }
         Ok(Some(found))

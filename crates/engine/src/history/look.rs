@@ -2,21 +2,19 @@
 //! recorded before the registry forgets what was there, so that nothing is lost if the process ends in between.
 
 use readproof_core::{
-    operation::{Caller, Extent, Hidden},
+    operation::{Caller, Extent},
     policy::{Act, Acts},
     text::{ContentHash, Text},
 };
-use readproof_disk::{BlobId, Create, STORE_NAME, Stands};
+use readproof_disk::{BlobId, Create, STORE_NAME, Stands, Tracked};
 use readproof_hosts::{
     block::Sha,
     versions::{By, Change, ChangedFile, FIRST, Gap, Gaps, MET, MET_BY_GIT, UNSEEN, VersionId, Versions},
 };
-use readproof_index::{Due, FileRules, Holds, Met, Registered, Registry, RegistryError, WalkRules, look_at};
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    path::Path,
-    sync::MutexGuard,
+use readproof_index::{
+    Due, FileRules, Holds, Ignores, Met, Registered, Registry, RegistryError, WalkRules, is_among, look_at,
 };
+use std::{collections::BTreeSet, path::Path, sync::MutexGuard};
 
 use super::state::State;
 use crate::{Control, Engine, Error, HistoryError, Keeping, conversation::locked, walk_rules};
@@ -49,7 +47,7 @@ pub struct Looked {
 pub(super) struct Field<'f> {
     /// Only what has one of these names, or lies in such a folder; everything if absent.
     pub(super) names: Option<&'f BTreeSet<String>>,
-    /// What the ignore files say, as the last look at everything told: one at a few names does not meet them all.
+    /// What the ignore files say, as the last look at everything told, if the caller knows that this is so still.
     pub(super) ignores: Option<ContentHash>,
     /// Is told every folder before it is listed.
     pub(super) folders: &'f dyn Fn(&Path),
@@ -91,6 +89,17 @@ impl Engine {
         Ok(self.look_over(registry, &Field::EVERYTHING, control)?.unwrap_or_default())
     }
 
+    /// The same at some names, and what lies in folders of these names.
+    pub(super) fn look_at_some(&self, names: &BTreeSet<String>, control: &Control<'_>) -> Result<Looked, Error> {
+        if self.shared.settings.history == Keeping::Off {
+            return Ok(Looked::default());
+        }
+        let mut registry = self.registry()?;
+        let Some(registry) = registry.as_mut() else { return Ok(Looked::default()) };
+        let field = Field { names: Some(names), ..Field::EVERYTHING };
+        Ok(self.look_over(registry, &field, control)?.unwrap_or_default())
+    }
+
     /// Looks at every file of this field that may have changed since the last look; `None` if that was given up.
     pub(super) fn look_over(
         &self,
@@ -100,16 +109,16 @@ impl Engine {
     ) -> Result<Option<Looked>, Error> {
         let seen = self.everyones_sight()?;
         let tracked = seen.root.tracked(&seen.git_question(control));
-        let hidden = seen.tracked_hidden(Hidden::Tracked, control);
+        let hidden = tracked.hidden();
         let extent = Extent::default();
         let walk = WalkRules { among: field.names, ..walk_rules(&extent, None, &hidden) };
-        let (logged, hidden_now) = self.logged_paths(&seen)?;
+        let (logged, hidden_now) = self.logged_paths(&seen, field.names)?;
         let due = Due { tracked: &tracked, logged, only: self.shared.settings.history == Keeping::Tracked };
         let walked = registry.walk(&seen.root, &walk, &due, (control.cancelled, field.folders))?;
         if (field.walked)()? == Then::GiveUp {
             return Ok(None);
         }
-        let ignores = if field.names.is_some() { field.ignores } else { walked.ignores };
+        let ignores = field.ignores.or_else(|| walked.ignores.as_ref().map(Ignores::digest));
         let settings = format!("{} {ignores:?}", self.look_settings(&seen));
         let complete = registry.complete_since(&settings)?.filter(|_| !walked.unreadable);
         let rules = FileRules { snapshot: self.snapshot_rules(), sensitive: &self.shared.sensitive };
@@ -139,8 +148,8 @@ impl Engine {
         let records = self.record_met(found, worked_out)?;
         registry.keep(met.iter().chain(&gone), next)?;
         registry.leave_out(left_out.iter().map(String::as_str), next)?;
-        if complete.is_none() && !walked.unreadable && field.names.is_none() {
-            registry.completed(&settings, next)?;
+        if let (None, false, None, Some(all)) = (complete, walked.unreadable, field.names, &walked.ignores) {
+            registry.completed(&settings, all, next)?;
         }
         Ok(Some(Looked { files: walked.files, odd: walked.odd, met: records, complete, ignores }))
     }
@@ -159,10 +168,15 @@ impl Engine {
         }
     }
 
-    /// The files of which a change is recorded: those that may be looked at, and those that a rule hides.
-    fn logged_paths(&self, seen: &Self) -> Result<(BTreeSet<String>, BTreeSet<String>), Error> {
+    /// The files of which a change is recorded, all or some: those that may be looked at, and those that a rule hides.
+    fn logged_paths(
+        &self,
+        seen: &Self,
+        among: Option<&BTreeSet<String>>,
+    ) -> Result<(BTreeSet<String>, BTreeSet<String>), Error> {
         let paths = self.with_versions(Create::No, |versions| {
-            Ok(versions.paths().map(str::to_owned).partition(|path| seen.may_name(path)))
+            let asked = versions.paths().filter(|path| among.is_none_or(|names| is_among(names, path)));
+            Ok(asked.map(str::to_owned).partition(|path| seen.may_name(path)))
         })?;
         Ok(paths.unwrap_or_default())
     }
@@ -250,7 +264,7 @@ impl Engine {
         &self,
         found: &mut Found,
         met: &[Met],
-        (tracked, complete): (&BTreeMap<String, BlobId>, Option<u64>),
+        (tracked, complete): (&Tracked, Option<u64>),
     ) -> Result<(), Error> {
         let changes: Vec<Changed<'_>> = self
             .with_versions(Create::Yes, |versions| {
@@ -359,12 +373,7 @@ struct Changed<'m> {
 }
 
 /// What changed, if anything.
-fn change_of<'m>(
-    versions: &Versions,
-    met: &'m Met,
-    tracked: &BTreeMap<String, BlobId>,
-    complete: Option<u64>,
-) -> Option<Changed<'m>> {
+fn change_of<'m>(versions: &Versions, met: &'m Met, tracked: &Tracked, complete: Option<u64>) -> Option<Changed<'m>> {
     let now = met.now.as_ref().map_or(State::Absent, |now| match now.holds {
         Holds::Text { hash, .. } => State::Text(hash),
         Holds::TooLarge | Holds::NotText | Holds::Sensitive | Holds::Unknown | Holds::Unseen | Holds::NotAFile => {
@@ -395,7 +404,7 @@ fn change_of<'m>(
         (State::Unknown, State::Gap(Gap::NotAFile)) => None,
         (State::Unknown, State::Text(_) | State::Gap(_)) => changed(FIRST),
         (State::Unknown, State::Absent | State::Unknown) => None,
-        (_, State::Absent) if was_in_git.is_some() && !tracked.contains_key(&met.path) => changed(MET_BY_GIT),
+        (_, State::Absent) if was_in_git.is_some() && tracked.get(&met.path).is_none() => changed(MET_BY_GIT),
         (_, _) if is_in_git.is_some() && is_in_git != was_in_git => changed(MET_BY_GIT),
         (_, _) => changed(MET),
     }

@@ -8,10 +8,12 @@ use readproof_hosts::{
     versions::{By, ChangedFile, Checkpoint, Gap, VersionId, Versions},
 };
 
+use readproof_index::Registry;
 use std::collections::BTreeSet;
 
 use super::{
     is_change,
+    look::Looked,
     state::State,
     undo::{Aim, Differs, Goal, Since, Undo},
 };
@@ -61,7 +63,10 @@ impl Engine {
         if let Some(name) = name.filter(|name| VersionId::parse(name).is_some() || name.trim().is_empty()) {
             return Err(Error::History(HistoryError::NoMomentName { name: name.to_owned() }));
         }
-        self.look_around(control)?;
+        // In a server that watches, what changed; elsewhere everything is compared.
+        if self.look_where_told(control)?.is_none() {
+            self.look_around(control)?;
+        }
         let leaf = log.map(|log| self.with_session(log, Create::No, |session| session.transcript().leaf()));
         let entry = leaf.and_then(Result::ok).flatten();
         let mark = Checkpoint { name: name.map(str::to_owned), entry, by: By::from(caller), at: self.now() };
@@ -77,13 +82,15 @@ impl Engine {
         asked: &Rewind,
         control: &Control<'_>,
     ) -> Result<Rewound, Error> {
-        let complete = self.look_around(control)?.complete;
+        let complete = self.look_for_rewind(asked, control)?.complete;
         let wanted = asked.paths.iter().map(|path| self.meant(&self.new_file(path)?));
         let wanted = wanted.collect::<Result<Vec<String>, Error>>()?;
-        let walked = self.walked(complete)?;
-        let (to, differs, others) = self
-            .with_versions(Create::No, |versions| Ok(self.differs(versions, caller, (asked, &wanted), &walked)))?
-            .unwrap_or_else(|| Err(Error::History(HistoryError::NoMoment { asked: asked.to.clone() })))?;
+        let (to, differs, others) = {
+            let registry = self.registry()?;
+            let walked = |path: &str| complete.filter(|_| is_walked(registry.as_ref(), path));
+            self.with_versions(Create::No, |versions| Ok(self.differs(versions, caller, (asked, &wanted), &walked)))?
+                .unwrap_or_else(|| Err(Error::History(HistoryError::NoMoment { asked: asked.to.clone() })))?
+        };
         let leaf = match asked.leaf {
             Leaf::Stays => None,
             Leaf::GoesBack => Some(self.leaf_at(conversation.log().ok_or(Error::NoConversation)?, to, &asked.to)?),
@@ -142,12 +149,17 @@ impl Engine {
         Ok(if was_file == Some(true) { own } else { self.logged_name(file) })
     }
 
-    /// Since which record of the log a file was not there, if no look met it: those that every look meets.
-    fn walked(&self, complete: Option<u64>) -> Result<impl Fn(&str) -> Option<u64>, Error> {
-        let files = self.registry()?.as_ref().map(|registry| registry.files()).transpose()?.unwrap_or_default();
-        let walked: BTreeSet<String> =
-            files.into_iter().filter(|(_, file)| file.walked).map(|(path, _)| path).collect();
-        Ok(move |path: &str| complete.filter(|_| walked.contains(path)))
+    /// Looks at what a rewind is about: everything, or the files that are named, by the names that callers and the log have for them.
+    fn look_for_rewind(&self, asked: &Rewind, control: &Control<'_>) -> Result<Looked, Error> {
+        let mut names = BTreeSet::new();
+        for path in &asked.paths {
+            let file = self.new_file(path)?;
+            names.extend([file.key().to_string(), self.logged_name(&file)]);
+        }
+        if names.is_empty() || names.contains(".") {
+            return self.look_around(control);
+        }
+        self.look_at_some(&names, control)
     }
 
     /// The files that are not as they were.
@@ -277,6 +289,11 @@ impl Engine {
         };
         Ok(Some(written))
     }
+}
+
+/// Whether every look meets a name, so that one which did not meet it knows that it was not there.
+fn is_walked(registry: Option<&Registry>, path: &str) -> bool {
+    registry.is_some_and(|registry| registry.file(path).is_ok_and(|file| file.is_some_and(|file| file.walked)))
 }
 
 /// Refuses before anything is touched what is too much for one change.

@@ -2,15 +2,20 @@
 //! as [`super::look`] looks at all. Holds no lock while it waits, and one process watches a workspace at a time. What may have
 //! been missed is recorded as such.
 
-use readproof_disk::{Create, Happened, Lease, NameWatch, NoWatch, Right, Stop, Woken};
-use readproof_hosts::versions::{Unseen, Unwatched};
+use readproof_core::text::ContentHash;
+use readproof_disk::{Create, Happened, Lease, NameWatch, NoWatch, Right, Stop, Waiting, Woken};
+use readproof_hosts::versions::{Unseen, Unwatched, VersionId};
 use readproof_index::Registry;
 use std::{
     cell::RefCell,
     collections::{BTreeMap, BTreeSet},
     ops::ControlFlow,
     path::Path,
-    sync::{Arc, mpsc},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -19,7 +24,7 @@ use super::{
     HistoryEntry,
     look::{Field, Looked, Then},
 };
-use crate::{Control, Engine, Error, HistoryError, Keeping};
+use crate::{Control, Engine, Error, HistoryError, Keeping, conversation::locked};
 
 /// A burst is over when so long nothing happened.
 const QUIET: Duration = Duration::from_millis(200);
@@ -112,15 +117,39 @@ impl Pending {
     }
 }
 
-/// A watch under way.
-struct Round<'r> {
-    engine: &'r Engine,
+/// A watch of this process. Calls may ask it what can have changed.
+pub(crate) struct Watched {
+    state: Mutex<Watching>,
+    /// Whether everything is looked at now, which takes long.
+    is_looking: AtomicBool,
+}
+
+/// What a watch knows.
+struct Watching {
     watch: NameWatch,
     registry: Option<Registry>,
     pending: RefCell<Pending>,
     /// What the ignore files said at the last look at everything.
-    ignores: Option<readproof_core::text::ContentHash>,
+    ignores: Option<ContentHash>,
+    /// What calls met, and whoever watches was not told yet.
+    unsaid: Vec<VersionId>,
+}
+
+/// A watch under way.
+struct Round<'r> {
+    engine: &'r Engine,
+    watched: &'r Watched,
+    waiting: Waiting,
     stop: &'r Stop,
+}
+
+/// While it is there, calls of this process find the watch.
+struct Shown<'e>(&'e Engine);
+
+impl Drop for Shown<'_> {
+    fn drop(&mut self) {
+        *locked(&self.0.shared.watched) = None;
+    }
 }
 
 impl Engine {
@@ -131,10 +160,23 @@ impl Engine {
         }
         let Some(_lease) = self.turn_to_watch(stop, told)? else { return Ok(()) };
         let watch = NameWatch::new(self.root.path()).map_err(unwatched)?;
+        let waiting = watch.waiting().map_err(|error| unwatched(NoWatch::Io(error)))?;
         let now = Instant::now();
         let everything = Pending { more: Some((now, now)), missed: Some(Unseen::NotRunning), ..Pending::default() };
-        let pending = RefCell::new(everything);
-        Round { engine: self, watch, registry: None, pending, ignores: None, stop }.run(told)
+        let watched = Arc::new(Watched::new(watch, everything));
+        *locked(&self.shared.watched) = Some(Arc::clone(&watched));
+        let _shown = Shown(self);
+        Round { engine: self, watched: &watched, waiting, stop }.run(told)
+    }
+
+    /// Looks at the files that can have changed since they were last looked at, as the watch of this process tells; `None` if there
+    /// is none, or it cannot tell. What a watch does not see, this does not meet.
+    pub(super) fn look_where_told(&self, control: &Control<'_>) -> Result<Option<Looked>, Error> {
+        let Some(watched) = locked(&self.shared.watched).clone() else { return Ok(None) };
+        if watched.is_looking.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        locked(&watched.state).look_for_call(self, control)
     }
 
     /// Waits for the right to watch; `None` if it is stopped before.
@@ -167,36 +209,36 @@ fn unwatched(why: NoWatch) -> Error {
 }
 
 impl Round<'_> {
-    fn run(mut self, told: OnSight<'_>) -> Result<(), Error> {
+    fn run(self, told: OnSight<'_>) -> Result<(), Error> {
         let (mut retry, mut is_new) = (RETRY, true);
         loop {
             if !self.wait_for_a_burst()? {
                 return Ok(());
             }
-            let looked = match self.look() {
+            let mut state = locked(&self.watched.state);
+            let looked = state.look((self.engine, self.stop), &self.watched.is_looking);
+            let unsaid = std::mem::take(&mut state.unsaid);
+            let folders = state.watch.folders();
+            drop(state);
+            let looked = match looked {
                 Ok(looked) => looked,
                 Err(Error::Aborted) => return Ok(()),
                 Err(error @ Error::History(HistoryError::NotWatched(_))) => return Err(error),
                 Err(error) => {
-                    // What was pending is found by a look at everything.
-                    self.registry = None;
                     let why = Arc::new(Error::History(HistoryError::LookFailed(Box::new(error))));
                     if told(Sighting::Failed(why)).is_break()
-                        || self.watch.wait(self.stop, Some(retry)) == Woken::Stopped
+                        || self.waiting.wait(self.stop, Some(retry)) == Woken::Stopped
                     {
                         return Ok(());
                     }
                     retry = (retry * 2).min(LONGEST_RETRY);
-                    let now = Instant::now();
-                    self.pending.borrow_mut().more.get_or_insert((now, now));
                     continue;
                 }
             };
             retry = RETRY;
-            let folders = self.watch.folders();
             let begins = is_new.then_some(Sighting::Watching { folders });
             is_new = false;
-            let met = looked.into_iter().flat_map(|looked| looked.met);
+            let met = unsaid.into_iter().chain(looked.into_iter().flat_map(|looked| looked.met));
             let met = met.filter_map(|id| self.engine.change_entry(id)).map(|entry| Sighting::Met(Box::new(entry)));
             for sighting in begins.into_iter().chain(met) {
                 if told(sighting).is_break() {
@@ -209,43 +251,81 @@ impl Round<'_> {
     /// Waits until something happened and it is time to look; `false` if it is to stop.
     fn wait_for_a_burst(&self) -> Result<bool, Error> {
         loop {
-            let wait = self.pending.borrow().wait(Instant::now());
+            let (wait, is_unsaid) = {
+                let state = locked(&self.watched.state);
+                (state.pending.borrow().wait(Instant::now()), !state.unsaid.is_empty())
+            };
             let wait = match wait {
+                _ if is_unsaid => return Ok(!self.stop.is_now()),
                 Some(Duration::ZERO) if self.others_are_at_work() => Some(ASKED_EVERY),
                 Some(Duration::ZERO) => return Ok(!self.stop.is_now()),
                 wait => wait,
             };
-            if self.watch.wait(self.stop, wait) == Woken::Stopped {
+            if self.waiting.wait(self.stop, wait) == Woken::Stopped {
                 return Ok(false);
             }
-            self.take()?;
+            locked(&self.watched.state).take()?;
         }
     }
 
+    /// Whether git or another call is in the middle of a change, and may be waited for: so that it is met as one.
+    fn others_are_at_work(&self) -> bool {
+        let root = &self.engine.root;
+        let age = locked(&self.watched.state).pending.borrow().age(Instant::now());
+        age.is_some_and(|age| age < PATIENCE) && (root.glance(GIT_AT_WORK).is_some() || root.has_journal())
+    }
+}
+
+impl Watched {
+    fn new(watch: NameWatch, pending: Pending) -> Self {
+        let pending = RefCell::new(pending);
+        let state = Watching { watch, registry: None, pending, ignores: None, unsaid: Vec::new() };
+        Self { state: Mutex::new(state), is_looking: AtomicBool::new(false) }
+    }
+}
+
+impl Watching {
     fn take(&self) -> Result<(), Error> {
         let happened = self.watch.happened().map_err(unwatched)?;
         self.pending.borrow_mut().take(happened, Instant::now());
         Ok(())
     }
 
-    /// Whether git or another call is in the middle of a change, and may be waited for: so that it is met as one.
-    fn others_are_at_work(&self) -> bool {
-        let root = &self.engine.root;
-        self.pending.borrow().age(Instant::now()).is_some_and(|age| age < PATIENCE)
-            && (root.glance(GIT_AT_WORK).is_some() || root.has_journal())
+    /// Looks at what is pending. What changes meanwhile is pending afterwards.
+    fn look(&mut self, (engine, stop): (&Engine, &Stop), is_looking: &AtomicBool) -> Result<Option<Looked>, Error> {
+        let is_stopped = || stop.is_now();
+        let control = Control { cancelled: &is_stopped, ..Control::WAIT };
+        let looked = self.look_at_pending((engine, &control), is_looking);
+        if looked.is_err() {
+            // What was pending is found by a look at everything.
+            self.registry = None;
+            self.need_everything();
+        }
+        looked
     }
 
-    /// Looks at what is pending. What changes meanwhile is pending afterwards.
-    fn look(&mut self) -> Result<Option<Looked>, Error> {
+    fn need_everything(&self) {
+        let now = Instant::now();
+        self.pending.borrow_mut().more.get_or_insert((now, now));
+    }
+
+    fn look_at_pending(
+        &mut self,
+        (engine, control): (&Engine, &Control<'_>),
+        is_looking: &AtomicBool,
+    ) -> Result<Option<Looked>, Error> {
         if self.registry.is_none() {
-            self.registry = self.engine.open_registry()?;
+            self.registry = engine.open_registry()?;
         }
-        self.engine.recover();
+        engine.recover();
         let mut pending = self.pending.borrow_mut();
         let (more, missed) = (pending.more, pending.missed);
         if more.is_some() || self.ignores.is_none() {
             drop(pending);
-            let looked = self.look_at_everything(missed)?;
+            is_looking.store(true, Ordering::Relaxed);
+            let looked = self.look_at_everything((engine, control), missed);
+            is_looking.store(false, Ordering::Relaxed);
+            let looked = looked?;
             self.ignores = looked.as_ref().and_then(|looked| looked.ignores);
             return Ok(looked);
         }
@@ -254,11 +334,15 @@ impl Round<'_> {
         if names.is_empty() {
             return Ok(None);
         }
-        self.look_at_names(&names)
+        self.look_at_names((engine, control), &names)
     }
 
-    fn look_at_everything(&mut self, missed: Option<Unseen>) -> Result<Option<Looked>, Error> {
-        let (watch, engine, stop) = (&self.watch, self.engine, self.stop);
+    fn look_at_everything(
+        &mut self,
+        (engine, control): (&Engine, &Control<'_>),
+        missed: Option<Unseen>,
+    ) -> Result<Option<Looked>, Error> {
+        let watch = &self.watch;
         let Some(registry) = self.registry.as_mut() else { return Ok(None) };
         // Every file is looked at after this, so what happened until now is no longer pending. If the look fails, it is made again.
         self.pending.replace(Pending { missed, ..Pending::default() });
@@ -272,15 +356,18 @@ impl Round<'_> {
             Ok(Then::Look)
         };
         let field = Field { folders: &|folder: &Path| watch.add(folder), walked: &walked, ..Field::EVERYTHING };
-        let is_stopped = || stop.is_now();
-        let looked = engine.look_over(registry, &field, &Control { cancelled: &is_stopped, ..Control::WAIT })?;
+        let looked = engine.look_over(registry, &field, control)?;
         watch.end().map_err(unwatched)?;
         self.pending.borrow_mut().missed = None;
         Ok(looked)
     }
 
-    fn look_at_names(&mut self, names: &BTreeSet<String>) -> Result<Option<Looked>, Error> {
-        let (watch, engine, stop, pending) = (&self.watch, self.engine, self.stop, &self.pending);
+    fn look_at_names(
+        &mut self,
+        (engine, control): (&Engine, &Control<'_>),
+        names: &BTreeSet<String>,
+    ) -> Result<Option<Looked>, Error> {
+        let (watch, pending) = (&self.watch, &self.pending);
         let Some(registry) = self.registry.as_mut() else { return Ok(None) };
         let walked = || {
             // If rules changed before the walk, their event is there by now.
@@ -290,8 +377,29 @@ impl Round<'_> {
             Ok(if pending.more.is_some() { Then::GiveUp } else { Then::Look })
         };
         let field = Field { names: Some(names), ignores: self.ignores, walked: &walked, ..Field::EVERYTHING };
-        let is_stopped = || stop.is_now();
-        engine.look_over(registry, &field, &Control { cancelled: &is_stopped, ..Control::WAIT })
+        engine.look_over(registry, &field, control)
+    }
+
+    /// Looks at all that happened until now, however recently; `None` if that takes a look at everything.
+    fn look_for_call(&mut self, engine: &Engine, control: &Control<'_>) -> Result<Option<Looked>, Error> {
+        if self.take().is_err() || self.registry.is_none() || self.ignores.is_none() {
+            return Ok(None);
+        }
+        let pending = self.pending.get_mut();
+        if pending.more.is_some() || pending.missed.is_some() {
+            return Ok(None);
+        }
+        let names: BTreeSet<String> = std::mem::take(&mut pending.names).into_keys().collect();
+        if names.is_empty() {
+            return Ok(Some(Looked::default()));
+        }
+        let looked = self.look_at_names((engine, control), &names);
+        match &looked {
+            Ok(Some(looked)) => self.unsaid.extend(&looked.met),
+            // What was pending is found by a look at everything.
+            Ok(None) | Err(_) => self.need_everything(),
+        }
+        looked
     }
 }
 
@@ -342,17 +450,11 @@ mod tests {
         let engine =
             Engine::new(Root::open(&top).unwrap(), bearings, crate::Settings::default(), Box::new(|| 7)).unwrap();
         let (_stopper, stop) = Stop::new().unwrap();
-        let mut round = Round {
-            engine: &engine,
-            watch: NameWatch::new(&top).unwrap(),
-            registry: None,
-            pending: RefCell::default(),
-            ignores: None,
-            stop: &stop,
-        };
+        let watched = Watched::new(NameWatch::new(&top).unwrap(), Pending::default());
+        let mut round = locked(&watched.state);
         let begin = Instant::now().checked_sub(LONGEST).unwrap();
         round.pending.borrow_mut().take(Happened { more: true, ..Happened::default() }, begin);
-        round.look().unwrap();
+        round.look((&engine, &stop), &watched.is_looking).unwrap();
         let kinds = || {
             let kinds = engine.with_versions(Create::No, |versions| {
                 let changes = versions.changes().map(|(id, change)| (id, change.operation.to_string()));
@@ -366,7 +468,7 @@ mod tests {
         fs::write(top.join("a.txt"), "two\n").unwrap();
         let lost = Happened { more: true, lost: true, ..Happened::default() };
         round.pending.borrow_mut().take(lost, Instant::now());
-        round.look().unwrap();
+        round.look((&engine, &stop), &watched.is_looking).unwrap();
         assert_eq!(kinds(), ["first", "overflow", "outside"]);
         assert!(round.pending.borrow().missed.is_none());
         // Names alone: nothing else is looked at, and a file that is new was not there before.
@@ -374,7 +476,7 @@ mod tests {
         fs::write(top.join("c.txt"), "c\n").unwrap();
         round.watch.happened().unwrap();
         round.pending.borrow_mut().take(happened(&["b.txt"]), begin);
-        let looked = round.look().unwrap().unwrap();
+        let looked = round.look((&engine, &stop), &watched.is_looking).unwrap().unwrap();
         assert_eq!((looked.files, looked.met.len()), (1, 1));
         assert_eq!(kinds(), ["first", "overflow", "outside", "outside"]);
         let entry = engine.change_entry(looked.met[0]).unwrap();
@@ -382,7 +484,39 @@ mod tests {
         // Rules that changed meanwhile give it up, and everything is looked at.
         fs::write(top.join(".ignore"), "c.txt\n").unwrap();
         round.pending.borrow_mut().take(happened(&["c.txt"]), begin);
-        assert_eq!(round.look().unwrap(), None);
+        assert_eq!(round.look((&engine, &stop), &watched.is_looking).unwrap(), None);
         assert!(round.pending.borrow().more.is_some());
+    }
+
+    #[test]
+    fn a_call_asks_the_watch_what_changed_until_now() {
+        let temp = tempfile::tempdir().unwrap();
+        let top = temp.path().canonicalize().unwrap();
+        fs::write(top.join("a.txt"), "one\n").unwrap();
+        let bearings = Bearings { cwd: top.display().to_string(), home: None };
+        let engine =
+            Engine::new(Root::open(&top).unwrap(), bearings, crate::Settings::default(), Box::new(|| 7)).unwrap();
+        let told = || engine.look_where_told(&Control::WAIT).unwrap();
+        assert_eq!(told(), None);
+        let now = Instant::now();
+        let pending = Pending { more: Some((now, now)), ..Pending::default() };
+        let watched = Arc::new(Watched::new(NameWatch::new(&top).unwrap(), pending));
+        *locked(&engine.shared.watched) = Some(Arc::clone(&watched));
+        // Everything must be looked at first.
+        assert_eq!(told(), None);
+        let (_stopper, stop) = Stop::new().unwrap();
+        locked(&watched.state).look((&engine, &stop), &watched.is_looking).unwrap();
+        assert_eq!(told(), Some(Looked::default()));
+        fs::write(top.join("a.txt"), "two\n").unwrap();
+        fs::write(top.join("b.txt"), "new\n").unwrap();
+        let looked = told().unwrap();
+        assert_eq!((looked.files, looked.met.len()), (2, 1));
+        assert_eq!(locked(&watched.state).unsaid, looked.met);
+        assert_eq!(told(), Some(Looked::default()));
+        // In a folder that nobody knew there may be anything.
+        fs::create_dir(top.join("d")).unwrap();
+        assert_eq!(told(), None);
+        watched.is_looking.store(true, Ordering::Relaxed);
+        assert_eq!(told(), None);
     }
 }

@@ -5,7 +5,6 @@ use readproof_core::text::{ContentHash, Text};
 use readproof_disk::{Root, SnapshotError, SnapshotRules, Stamp, Stat, Watch};
 use rusqlite::{Connection, params};
 use std::{
-    cell::Cell,
     cmp::Reverse,
     collections::{HashMap, HashSet},
     num::NonZeroUsize,
@@ -20,7 +19,10 @@ use std::{
 };
 
 use super::{Catalog, rows};
-use crate::{BadWalk, FileRules, Language, NoOutline, Outline, Parsers, WalkEntry, walk::walk_watched};
+use crate::{
+    BadWalk, FileRules, Language, NoOutline, Outline, Parsers, WalkEntry,
+    walk::{judged, walk_watched},
+};
 
 /// The largest file that is parsed.
 const MOST_BYTES: u64 = 2 << 20;
@@ -144,7 +146,7 @@ impl Catalog {
         progress: &dyn Fn(u64, u64),
     ) -> Result<(Indexed, bool), CatalogError> {
         let version = rows::changes(&self.db)?;
-        let all_watched = Cell::new(true);
+        let all_watched = AtomicBool::new(true);
         let _ = self.watch.as_ref().map(Watch::is_quiet);
         let mut known = match self.known.take() {
             Some((state, known)) if state == version => known,
@@ -166,7 +168,7 @@ impl Catalog {
         // fresh, whether or not the pass has seen it.
         let _ = self.others.are_quiet(&self.db, version);
         let alone = !overtaken && rows::changes(&self.db)? == version;
-        self.fresh = (alone && all_watched.get()).then_some(version);
+        self.fresh = (alone && all_watched.load(Ordering::Relaxed)).then_some(version);
         self.sensitive = done.sensitive;
         Ok((done, overtaken))
     }
@@ -176,49 +178,55 @@ impl Catalog {
         &self,
         root: &Root,
         known: &mut Known,
-        all_watched: &Cell<bool>,
+        all_watched: &AtomicBool,
         cancelled: &dyn Fn() -> bool,
     ) -> Result<(Indexed, Vec<Changed>, Vec<Changed>), CatalogError> {
         let folders = |folder: &Path| {
             if !self.watch.as_ref().is_some_and(|watch| watch.add(folder)) {
-                all_watched.set(false);
+                all_watched.store(false, Ordering::Relaxed);
             }
         };
-        let (mut done, mut changed) = (Indexed::default(), Vec::new());
+        let mut done = Indexed::default();
         let walk = walk_watched(root, None, &folders).map_err(CatalogError::Walk)?;
-        for entry in walk {
-            if cancelled() {
-                return Err(CatalogError::Cancelled);
+        let walking = |give: &mut dyn FnMut(String)| {
+            for entry in walk {
+                if cancelled() {
+                    return Err(CatalogError::Cancelled);
+                }
+                match entry {
+                    WalkEntry::File(name) if may_be_known(&name) => {
+                        done.files += 1;
+                        give(name);
+                    }
+                    // The files of an unreadable folder count as missing. When it becomes readable, its parent changes.
+                    WalkEntry::File(_)
+                    | WalkEntry::Link(_)
+                    | WalkEntry::Other
+                    | WalkEntry::OddName
+                    | WalkEntry::Unreadable => {}
+                }
             }
-            let name = match entry {
-                WalkEntry::File(name) if may_be_known(&name) => name,
-                // The files of an unreadable folder count as missing. When it becomes readable, its parent changes.
-                WalkEntry::File(_)
-                | WalkEntry::Link(_)
-                | WalkEntry::Other
-                | WalkEntry::OddName
-                | WalkEntry::Unreadable => continue,
-            };
-            done.files += 1;
-            let before = known.get_mut(&name);
+            Ok(())
+        };
+        let mut changed = judged(walking, |name: String| {
+            let before = known.get(&name);
             let (row, kept) = before.map_or((None, None), |before| {
-                before.met = true;
+                before.met.store(true, Ordering::Relaxed);
                 (Some(before.row), before.stamp)
             });
             let now = root.glance(&name);
             // A write through another hard link does not touch this folder, so the watch does not see it.
             if now.as_ref().is_some_and(|now| now.nlink > 1) {
-                all_watched.set(false);
+                all_watched.store(false, Ordering::Relaxed);
             }
-            if !matches!((kept, &now), (Some(kept), Some(now)) if kept == now.stamp()) {
-                changed.push(Changed { name, len: now.map_or(0, |now| now.len), row });
-            }
-        }
+            let is_same = matches!((kept, &now), (Some(kept), Some(now)) if kept == now.stamp());
+            (!is_same).then(|| Changed { name, len: now.map_or(0, |now| now.len), row })
+        })?;
         // Large files first, so that no core is left alone with one at the end.
         changed.sort_by_key(|file| Reverse(file.len));
         let mut gone = Vec::new();
         for (name, before) in known {
-            if !std::mem::take(&mut before.met) {
+            if !std::mem::take(before.met.get_mut()) {
                 gone.push(Changed { name: name.clone(), len: 0, row: Some(before.row) });
             }
         }
@@ -446,13 +454,14 @@ pub(super) struct Before {
     row: i64,
     stamp: Option<Stamp>,
     /// Whether the walk has met it.
-    met: bool,
+    met: AtomicBool,
 }
 
 fn known(db: &Connection) -> Result<Known, rusqlite::Error> {
     let mut rows = db.prepare_cached("SELECT path, id, stamp FROM files")?;
-    let rows =
-        rows.query_map([], |row| Ok((row.get(0)?, Before { row: row.get(1)?, stamp: row.get(2)?, met: false })))?;
+    let rows = rows.query_map([], |row| {
+        Ok((row.get(0)?, Before { row: row.get(1)?, stamp: row.get(2)?, met: AtomicBool::new(false) }))
+    })?;
     rows.collect()
 }
 

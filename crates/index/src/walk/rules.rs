@@ -2,7 +2,7 @@
 //! over `.gitignore`, that over `.git/info/exclude`; of one kind, the innermost file with a matching line wins.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::Path,
     sync::{Arc, Mutex, PoisonError},
 };
@@ -14,7 +14,7 @@ use ignore::{
 use readproof_core::text::ContentHash;
 use readproof_disk::{Folder, Root, Small};
 
-use super::{EXCLUDE, IGNORE_BYTES};
+use super::{EXCLUDE, IGNORE_BYTES, is_among, leads_to};
 
 /// The ignore files of a folder, the strongest first.
 const IGNORE_FILES: [&str; 3] = [".rgignore", ".ignore", ".gitignore"];
@@ -44,6 +44,53 @@ struct All {
     seeks_work_trees: bool,
     /// Every ignore file that was read.
     read: Mutex<BTreeMap<String, ContentHash>>,
+}
+
+/// What ignore files say. While it is the same, a walk meets the same names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ignores {
+    seeks_work_trees: bool,
+    /// By name; those of the root begin with a slash. Each with the hash of its text.
+    files: BTreeMap<String, ContentHash>,
+}
+
+impl Ignores {
+    /// Of all of it.
+    #[must_use]
+    pub fn digest(&self) -> ContentHash {
+        ContentHash::of(format!("{} {:?}", self.seeks_work_trees, self.files).as_bytes())
+    }
+
+    /// A form that can be kept.
+    #[must_use]
+    pub(crate) fn encode(&self) -> String {
+        let files = self.files.iter().map(|(name, hash)| format!("\n{hash} {name}"));
+        format!("{}{}", self.seeks_work_trees, files.collect::<String>())
+    }
+
+    /// What [`Self::encode`] made; `None` for anything else, such as the name of a folder with a line break in it.
+    #[must_use]
+    pub(crate) fn decode(text: &str) -> Option<Self> {
+        let mut lines = text.split('\n');
+        let seeks_work_trees = lines.next()?.parse().ok()?;
+        let file = |line: &str| {
+            let (hash, name) = line.split_once(' ')?;
+            Some((name.to_owned(), ContentHash::parse(hash)?))
+        };
+        Some(Self { seeks_work_trees, files: lines.map(file).collect::<Option<_>>()? })
+    }
+
+    /// Whether a walk that met only these names found what one that met all had found of the ignore files in folders on the way
+    /// to these names, and in them.
+    #[must_use]
+    pub(crate) fn agrees_about(&self, all: &Self, names: &BTreeSet<String>) -> bool {
+        let matters = |file: &str| {
+            let folder = file.rsplit_once('/').map_or("", |(folder, _)| folder);
+            folder.is_empty() || file == EXCLUDE || is_among(names, folder) || leads_to(names, folder)
+        };
+        let of_all = all.files.iter().filter(|(file, _)| matters(file));
+        self.seeks_work_trees == all.seeks_work_trees && of_all.eq(self.files.iter().filter(|(file, _)| matters(file)))
+    }
 }
 
 /// The rules that one folder adds.
@@ -87,10 +134,10 @@ impl Rules {
         self.all.exclude.is_some()
     }
 
-    /// What all ignore files say that were read so far.
-    pub(super) fn digest(&self) -> ContentHash {
-        let read = self.all.read.lock().unwrap_or_else(PoisonError::into_inner);
-        ContentHash::of(format!("{} {read:?}", self.all.seeks_work_trees).as_bytes())
+    /// All ignore files that were read so far.
+    pub(super) fn ignores(&self) -> Ignores {
+        let files = self.all.read.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Ignores { seeks_work_trees: self.all.seeks_work_trees, files }
     }
 
     /// The rules of a folder in this one; `None` if one of its ignore files cannot be used.
@@ -167,4 +214,35 @@ fn matcher(key: &str, bytes: &[u8]) -> Gitignore {
         let _ = builder.add_line(None, line);
     }
     builder.build().unwrap_or_else(|_| Gitignore::empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn some_names_depend_on_the_ignore_files_above_and_below_them() {
+        let of = |files: &[(&str, &str)]| Ignores {
+            seeks_work_trees: true,
+            files: files.iter().map(|(name, text)| ((*name).to_owned(), ContentHash::of(text.as_bytes()))).collect(),
+        };
+        let all =
+            [("/.ignore", "1"), ("a/.gitignore", "2"), ("a/b/.gitignore", "3"), ("c/.ignore", "4"), (EXCLUDE, "5")];
+        assert_eq!(Ignores::decode(&of(&all).encode()), Some(of(&all)));
+        let check = |names: &[&str], files: &[(&str, &str)], expected: bool| {
+            let names = names.iter().map(|name| (*name).to_owned()).collect();
+            assert_eq!(of(files).agrees_about(&of(&all), &names), expected, "{names:?} {files:?}");
+        };
+        let at = |numbers: &[usize]| numbers.iter().map(|at| all[*at]).collect::<Vec<_>>();
+        check(&["a/x"], &at(&[0, 1, 4]), true);
+        check(&["a/x", "top"], &at(&[0, 1, 4]), true);
+        check(&["a"], &at(&[0, 1, 2, 4]), true);
+        check(&["a/b/x"], &at(&[0, 1, 2, 4]), true);
+        // One is gone, has another text, or is new.
+        check(&["a"], &at(&[0, 1, 4]), false);
+        check(&["top"], &at(&[0]), false);
+        check(&["top"], &[("/.ignore", "0"), (EXCLUDE, "5")], false);
+        check(&["c/x"], &[("c/.gitignore", "0"), all[0], all[3], all[4]], false);
+        assert!(!Ignores { seeks_work_trees: false, ..of(&at(&[0, 4])) }.agrees_about(&of(&all), &BTreeSet::new()));
+    }
 }

@@ -42,7 +42,7 @@ impl Several {
         fs::create_dir(temp.path().join("w")).unwrap();
         let root = Root::open(&temp.path().join("w")).unwrap();
         let several = Self { temp, root };
-        for folder in ["sub", ".readproof"] {
+        for folder in ["sub", ".readproof", ".readproof/tmp"] {
             fs::create_dir(several.at(folder)).unwrap();
             set_mode(&several.at(folder), 0o700);
         }
@@ -178,7 +178,7 @@ fn killed(work: &str, nth: u32, root: &Root) -> bool {
 fn all_files_are_changed_and_the_journal_goes() {
     let several = Several::new();
     // Where there is no store, nothing of one is left.
-    fs::remove_dir(several.at(".readproof")).unwrap();
+    fs::remove_dir_all(several.at(".readproof")).unwrap();
     let applied = change(&several.root).unwrap();
     assert!(several.root.has_journal() && several.all(true, ""));
     assert_eq!(several.recover().0.unwrap(), Swept { recovered: 0, busy: 1 }, "its owner lives");
@@ -186,6 +186,27 @@ fn all_files_are_changed_and_the_journal_goes() {
     assert!(several.all(true, ""));
     several.is_clean("");
     assert!(several.finds_nothing() && !several.at(".readproof").exists());
+}
+
+/// With a store the new contents are on disk before the first file is touched, and nothing is left of them.
+#[test]
+fn what_is_written_ahead_is_moved() {
+    let several = Several::new();
+    let ahead = several.at(".readproof/tmp");
+    let count = |folder: &Path| fs::read_dir(folder).unwrap().count();
+    let (seen, folder) = (Arc::new(Mutex::new(Vec::new())), ahead.clone());
+    let told = Arc::clone(&seen);
+    let root = several.watched(move |moment| {
+        if moment == Moment::Written {
+            told.lock().unwrap().push(count(&folder));
+        }
+    });
+    change(&root).unwrap().finish().unwrap();
+    assert!(several.all(true, ""));
+    several.is_clean("");
+    // Each of the four that get a content takes one.
+    assert_eq!(*seen.lock().unwrap(), [3, 2, 1, 0]);
+    assert_eq!(count(&ahead), 0);
 }
 
 /// Killed at every single moment: the next process finds all of it or nothing, and what it is told is true.

@@ -159,6 +159,18 @@ pub struct NameWatch {
     folders: RefCell<Folders>,
 }
 
+/// Waits until something happens.
+#[derive(Debug)]
+pub struct Waiting(OwnedFd);
+
+impl Waiting {
+    /// Waits until something happens that nobody has taken, at most so long.
+    #[must_use]
+    pub fn wait(&self, stop: &Stop, most: Option<Duration>) -> Woken {
+        stop.or_either(&[PollFd::new(&self.0, PollFlags::IN)], most)
+    }
+}
+
 #[cfg(target_os = "linux")]
 #[derive(Debug, Default)]
 struct Folders {
@@ -243,10 +255,12 @@ impl NameWatch {
         self.folders.borrow().by_watch.len()
     }
 
-    /// Waits until something happens.
-    #[must_use]
-    pub fn wait(&self, stop: &Stop, most: Option<Duration>) -> Woken {
-        stop.or_either(&[PollFd::new(&self.queue, PollFlags::IN)], most)
+    /// Waits for the same, so that the watch itself can be used meanwhile.
+    ///
+    /// # Errors
+    /// When no further file can be opened.
+    pub fn waiting(&self) -> std::io::Result<Waiting> {
+        self.queue.try_clone().map(Waiting)
     }
 
     /// What happened since the last time; waits for nothing.
@@ -348,9 +362,10 @@ impl NameWatch {
         0
     }
 
-    #[must_use]
-    pub fn wait(&self, stop: &Stop, most: Option<Duration>) -> Woken {
-        stop.or_either(&[], most)
+    /// # Errors
+    /// Always.
+    pub fn waiting(&self) -> std::io::Result<Waiting> {
+        Err(std::io::ErrorKind::Unsupported.into())
     }
 
     /// # Errors
@@ -476,13 +491,13 @@ mod tests {
     fn a_wait_ends_with_its_stopper() {
         let (_temp, watch) = watched(&["d"]);
         let (stopper, stop) = Stop::new().unwrap();
-        assert_eq!(watch.wait(&stop, Some(Duration::from_millis(1))), Woken::TimeIsUp);
+        assert_eq!(watch.waiting().unwrap().wait(&stop, Some(Duration::from_millis(1))), Woken::TimeIsUp);
         assert!(!stop.is_now());
         let another = stopper.another().unwrap();
         drop(stopper);
         assert!(!stop.is_now());
         let ended = std::thread::spawn(move || drop(another));
-        assert_eq!(watch.wait(&stop, None), Woken::Stopped);
+        assert_eq!(watch.waiting().unwrap().wait(&stop, None), Woken::Stopped);
         ended.join().unwrap();
         assert!(stop.is_now());
     }

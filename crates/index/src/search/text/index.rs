@@ -6,7 +6,6 @@ mod batch;
 mod rows;
 
 use std::{
-    cell::Cell,
     collections::{BTreeSet, HashMap, HashSet},
     path::Path,
     sync::{
@@ -25,7 +24,7 @@ use crate::{
     BadWalk, HiddenFiles, WalkEntry, WalkRules,
     catalog::changes,
     search::{Skip, TreeSearch, scan, text_of},
-    walk::walk_told,
+    walk::{judged, walk_told},
 };
 use batch::{Batch, NAME_MARK};
 
@@ -172,38 +171,43 @@ impl WordIndex {
         {
             return Ok(Arc::clone(&kept.survey));
         }
-        let all_watched = Cell::new(self.watch.is_some());
+        let all_watched = AtomicBool::new(self.watch.is_some());
         let told = |folder: &Path| {
             if whole && !self.watch.as_ref().is_some_and(|watch| watch.add(folder)) {
-                all_watched.set(false);
+                all_watched.store(false, Ordering::Relaxed);
             }
         };
         let mut out = Survey::default();
         let mut walk = walk_told(root, rules, &told).map_err(NoWords::Walk)?;
-        for entry in walk.by_ref() {
-            if cancelled() {
-                return Err(NoWords::Cancelled);
-            }
-            match entry {
-                WalkEntry::File(name) => {
-                    let now = root.glance(&name);
-                    // A write through another hard link does not touch this folder.
-                    if now.as_ref().is_none_or(|now| now.nlink > 1) {
-                        all_watched.set(false);
-                    }
-                    let slot = self.docs.by_path.get(&name).copied();
-                    let same = |slot: &u32| now.as_ref().is_some_and(|now| now.stamp() == self.doc(*slot).stamp);
-                    let slot = slot.filter(same);
-                    out.files.push((name, slot));
+        let walking = |give: &mut dyn FnMut(String)| {
+            for entry in walk.by_ref() {
+                if cancelled() {
+                    return Err(NoWords::Cancelled);
                 }
-                WalkEntry::OddName => out.odd_names += 1,
-                WalkEntry::Unreadable => out.unreadable += 1,
-                WalkEntry::Link(_) | WalkEntry::Other => {}
+                match entry {
+                    WalkEntry::File(name) => give(name),
+                    WalkEntry::OddName => out.odd_names += 1,
+                    WalkEntry::Unreadable => out.unreadable += 1,
+                    WalkEntry::Link(_) | WalkEntry::Other => {}
+                }
             }
-        }
+            Ok(())
+        };
+        let docs = &self.docs;
+        let files = judged(walking, |name: String| {
+            let now = root.glance(&name);
+            // A write through another hard link does not touch this folder.
+            if now.as_ref().is_none_or(|now| now.nlink > 1) {
+                all_watched.store(false, Ordering::Relaxed);
+            }
+            let slot = docs.by_path.get(&name).copied();
+            let same = |slot: &u32| now.as_ref().is_some_and(|now| now.stamp() == docs.rows[*slot as usize].stamp);
+            Some((name, slot.filter(same)))
+        })?;
+        out.files = files;
         out.closed = walk.closed();
         let out = Arc::new(out);
-        if whole && all_watched.get() {
+        if whole && all_watched.load(Ordering::Relaxed) {
             self.kept = Some(Kept { survey: Arc::clone(&out), hidden, sight });
         }
         Ok(out)
