@@ -1,5 +1,5 @@
 //! The query log and its replay: mixed calls come out byte-equal elsewhere, and whatever was altered is found and named.
-#![allow(clippy::disallowed_methods, reason = "tests make files")]
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests make files, and may panic")]
 
 use readproof_testkit::load::queries::{Verified, elsewhere, play, replayed};
 use std::{fs, path::Path};

@@ -105,6 +105,9 @@ impl Engine {
     }
 }
 
+/// The text that a call found and the one that it left; `None` is no file.
+type BeforeAfter = (Option<Rc<Text>>, Option<Rc<Text>>);
+
 /// One call that is run again.
 struct Rerun<'r, 's> {
     engine: &'r Engine,
@@ -136,7 +139,7 @@ impl Rerun<'_, '_> {
         let text = self.rerun(&operation).map_err(|miss| match miss {
             // What was not there cannot have been kept.
             Miss::Unverifiable(Unverifiable::NotKept) if failed => Unverifiable::Failed(call.code.clone()).into(),
-            other => other,
+            other @ (Miss::Unverifiable(_) | Miss::Wrong(_)) => other,
         })?;
         let block = |block: Block| {
             let Sha(hash) = block.sha;
@@ -322,7 +325,7 @@ impl Rerun<'_, '_> {
     }
 
     /// What a file was and what it became.
-    fn change(&mut self, file: &LoggedFile) -> Result<(Option<Rc<Text>>, Option<Rc<Text>>), Miss> {
+    fn change(&mut self, file: &LoggedFile) -> Result<BeforeAfter, Miss> {
         let after = if file.removed { None } else { file.after.or(file.before) };
         Ok((self.text_of(file.before)?, self.text_of(after)?))
     }
