@@ -531,7 +531,6 @@ impl Config {
             user: Some(user_name()),
             whose,
             policy,
-            call_log: CallLog::AtOnce,
             ..Settings::default()
         };
         Ok(Self {

@@ -105,8 +105,6 @@ impl Workspace {
         command.env("READPROOF_WORKSPACE", self.path(""));
         // Tests use texts that are shorter than any marker.
         command.env("READPROOF_MARKERS", "always");
-        // `queries` switches it on: most tests are about other logs.
-        command.env("READPROOF_CALL_LOG", "false");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }

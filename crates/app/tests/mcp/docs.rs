@@ -75,7 +75,7 @@ fn examples() -> Vec<(&'static str, Vec<Value>)> {
 #[test]
 fn docs_tools_md_is_true() {
     // What is stored for the log of calls is counted whenever its thread has got so far.
-    let mut server = Server::start(&FILES, &["--tools", "all", "--set", "call_log=false"]);
+    let mut server = Server::start(&FILES, &["--tools", "all"]);
     committed(&server);
     server.window("thread", "thread:0");
     let listed = server.request("tools/list", json!({}))["result"]["tools"].as_array().unwrap().clone();

@@ -157,7 +157,7 @@ fn what_is_listed_of_handles_depends_on_the_host() {
 #[test]
 fn sessions_without_handles_keep_no_text() {
     // With a log of calls they do: a replay needs the texts.
-    let mut server = Server::start(&[("a.txt", "some text\n")], &["--set", "call_log=false"]);
+    let mut server = Server::start(&[("a.txt", "some text\n")], &[]);
     server.call("read", json!({"path": "a.txt"}));
     let status = server.call("readcache_status", json!({}));
     assert_eq!((&status.contract["answers"]["full"], &status.contract["store"]["objects"]), (&json!(1), &json!(0)));
