@@ -109,6 +109,21 @@ pub(crate) struct Terminal {
     engine: Engine,
     caller: Caller,
     json: bool,
+    _ending: Ending,
+}
+
+/// The end of a run: every call has its line in the audit log, or standard error says so. The answer was given before.
+struct Ending(Engine);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.0.finish_concerns();
+        let is_of_audit = |notice: &Notice| {
+            matches!(notice, Notice::NotAudited { .. } | Notice::NotWitnessed(_) | Notice::AuditPutAside(_))
+        };
+        let told: Vec<Notice> = self.0.take_notices().into_iter().filter(is_of_audit).collect();
+        notices(None, &told);
+    }
 }
 
 impl Terminal {
@@ -123,7 +138,8 @@ impl Terminal {
 
     pub(crate) fn of(engine: Engine, json: bool) -> Self {
         let caller = Caller { user: engine.settings().user.clone(), ..Caller::of("cli") };
-        Self { engine, caller, json }
+        let _ending = Ending(engine.clone());
+        Self { engine, caller, json, _ending }
     }
 
     fn for_one_read(self) -> Self {

@@ -104,7 +104,7 @@ fn a_proof_is_checked_by_a_program_that_shares_no_code() {
     assert!(code == Some(0) && said.contains("conversation: s") && said.contains("text: 14 bytes"), "{said}");
     let (code, said) = python(&["log", ".readproof/audit", "--key", ".readproof/audit/key.pub"]);
     assert_eq!(code, Some(0), "{said}");
-    ws.put("p.tlog-proof", &proof.replace("index 1", "index 2"));
+    ws.put("p.tlog-proof", proof.replace("index 1", "index 2"));
     let (code, said) = python(&["proof", "p.tlog-proof", "--key", key.trim()]);
     assert!(code == Some(1) && said.contains("do not lead"), "{said}");
     assert!(ws.run("audit check p.tlog-proof").err.contains("do not lead"));

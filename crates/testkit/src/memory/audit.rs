@@ -13,10 +13,13 @@ use super::locked;
 #[derive(Debug, Default)]
 pub(super) struct MemoryAudit {
     parts: Mutex<BTreeMap<AuditPart, Vec<u8>>>,
-    counts: Mutex<BTreeMap<String, (Weak<MemoryCount>, Arc<Mutex<Counted>>)>>,
+    counts: Mutex<BTreeMap<String, Holder>>,
     is_locked: Arc<Mutex<bool>>,
     aside: Mutex<Vec<BTreeMap<AuditPart, Vec<u8>>>>,
 }
+
+/// Who counts, as long as anyone does, and the numbers.
+type Holder = (Weak<MemoryCount>, Arc<Mutex<Counted>>);
 
 #[derive(Debug)]
 struct MemoryCount(Arc<Mutex<Counted>>);

@@ -14,7 +14,7 @@ use readproof_words::{
 use serde_json::{Value, json};
 use std::{
     io::Write as _,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Stdio},
     sync::Arc,
 };
@@ -369,7 +369,7 @@ fn place(what: &str) -> Result<(String, u32, u32), Failure> {
     if first > last || path.is_empty() { Err(wrong()) } else { Ok((path.to_owned(), first, last)) }
 }
 
-fn check(terminal: &Terminal, file: &PathBuf, key: Option<&str>) -> Done {
+fn check(terminal: &Terminal, file: &Path, key: Option<&str>) -> Done {
     let key = key_of(terminal, key, || log(terminal))?;
     let text = content(&terminal.engine, file)?;
     let refused = |why| Failure::refused("NOT_PROVED", format!("{} proves nothing: {}", file.display(), unshown(why)));
