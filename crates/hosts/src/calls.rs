@@ -54,8 +54,6 @@ enum Record {
 pub struct LoggedCall {
     /// When it began, in milliseconds since 1970.
     pub at: u64,
-    /// How long it took, in microseconds.
-    pub us: u64,
     pub by: By,
     /// The version of the vocabulary of operations.
     pub v: u32,

@@ -191,7 +191,6 @@ impl Engine {
         let args = if bare { calls::described(record.operation) } else { calls::encoded(record.operation) };
         let mut call = LoggedCall {
             at: record.at,
-            us: u64::try_from(record.took.as_micros()).unwrap_or(u64::MAX),
             by: By::from(record.caller),
             v: calls::vocabulary(),
             op: record.operation.name().to_owned(),
