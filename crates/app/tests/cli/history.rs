@@ -508,3 +508,17 @@ fn the_history_of_a_copy_is_put_aside_and_said_to_be() {
     let log = copy.run("log");
     assert!(log.code == Some(0) && log.err.contains("was not made in this folder"), "{log:?}");
 }
+
+#[test]
+fn what_a_rule_in_a_folder_hid_is_not_taken_for_absent() {
+    let ws = Workspace::with(&[("a.txt", "a\n")]);
+    ws.run("files").text();
+    ws.put("sub/.cursorignore", "/deep.txt\n");
+    ws.put("sub/deep.txt", "deep\n");
+    ws.put("a.txt", "b\n");
+    ws.run("checkpoint hidden").text();
+    std::fs::remove_file(ws.path("sub/.cursorignore")).unwrap();
+    ws.put("sub/deep.txt", "deep\nmore\n");
+    let said = ws.run("rewind hidden --dry-run").out;
+    assert!(!said.contains("sub/deep.txt: removed"), "{said}");
+}

@@ -62,6 +62,17 @@ pub(super) struct FolderState {
     seen: Mutex<Seen>,
 }
 
+impl FolderState {
+    /// That of the workspace's root.
+    pub(super) fn outermost(&self) -> &Self {
+        let mut state = self;
+        while let Some(outer) = &state.outer {
+            state = outer;
+        }
+        state
+    }
+}
+
 /// A folder that was listed.
 #[derive(Clone, Copy)]
 pub(super) struct Listing<'l> {

@@ -191,6 +191,16 @@ impl Guard for Gate {
         });
     }
 
+    fn nested(&self) -> Option<ContentHash> {
+        let folders = self.folders.read().unwrap_or_else(PoisonError::into_inner);
+        let nested = |state: &FolderState| state.id != state.outermost().id;
+        let mut all: Vec<(&String, ContentHash)> =
+            folders.iter().filter(|(_, state)| nested(state)).map(|(name, state)| (name, state.id)).collect();
+        all.sort_unstable_by_key(|(name, _)| *name);
+        let parts: Vec<&[u8]> = all.iter().flat_map(|(name, id)| [name.as_bytes(), b"\0", id.as_bytes()]).collect();
+        (!all.is_empty()).then(|| ContentHash::of_parts(&parts))
+    }
+
     fn sight(&self) -> Option<String> {
         if !self.hides() {
             return None;

@@ -3,7 +3,10 @@
 
 use std::{ffi::OsString, fmt, io, sync::Arc};
 
-use readproof_core::policy::{Act, Acts, Effect, Verdict};
+use readproof_core::{
+    policy::{Act, Acts, Effect, Verdict},
+    text::ContentHash,
+};
 
 use super::files::Mark;
 use crate::{
@@ -60,6 +63,11 @@ pub trait Guard: fmt::Debug + Send + Sync {
     /// A short word for what is shown, usable in a file name: the same only for guards that show the same, but for what rules in
     /// folders say. `None` if only such rules can hide anything.
     fn sight(&self) -> Option<String>;
+
+    /// What the files with rules say that were met below the root so far; `None` if there were none.
+    fn nested(&self) -> Option<ContentHash> {
+        None
+    }
 
     /// Why a file of this name and size may not be used, if its name may.
     fn refuses_size(&self, _name: &str, _bytes: u64) -> Option<Verdict> {
@@ -148,6 +156,12 @@ impl Root {
     pub(crate) fn refusal_of_size(&self, name: &str, bytes: u64) -> Option<Refusal> {
         let verdict = self.guard.as_deref()?.refuses_size(name, bytes)?;
         Some(Refusal::new(name, verdict))
+    }
+
+    /// See [`Guard::nested`].
+    #[must_use]
+    pub fn nested_rules(&self) -> Option<ContentHash> {
+        self.guard.as_ref()?.nested()
     }
 
     /// What the guard shows, as a word; `None` if that is everything, but for what rules in folders say.

@@ -119,7 +119,7 @@ impl Engine {
             return Ok(None);
         }
         let ignores = field.ignores.or_else(|| walked.ignores.as_ref().map(Ignores::digest));
-        let settings = format!("{} {ignores:?}", self.look_settings(&seen));
+        let settings = format!("{} {ignores:?} {:?}", self.look_settings(&seen), seen.root.nested_rules());
         let complete = registry.complete_since(&settings)?.filter(|_| !walked.unreadable);
         let rules = FileRules { snapshot: self.snapshot_rules(), sensitive: &self.shared.sensitive };
         let worked_out = self.with_versions(Create::Yes, |versions| Ok(versions.newest()))?.unwrap_or(VersionId(0));
