@@ -337,6 +337,20 @@ fn an_edit_for_a_named_text_that_is_gone_stands_there_to_the_byte() {
 }
 
 #[test]
+fn a_text_of_another_file_is_no_base() {
+    let ws = Workspace::with(&[("a.txt", "one\nbeside\ntwo\ntwo\ntwo\n"), ("b.txt", "one\ntwo\ntwo\ntwo\n")]);
+    ws.read("a.txt");
+    ws.read("b.txt");
+    let named = ContentHash::of(ws.get("b.txt").as_bytes()).to_string();
+    let before = ws.get("a.txt");
+    for more in [&["--session", "s"][..], &[]] {
+        let words = [&["edit", "a.txt", "--expect", &named, "--old", "one\ntwo\n", "--new", "1\n"][..], more].concat();
+        ws.run_args(&words).refused(1, &["a.txt"]);
+        assert_eq!(ws.get("a.txt"), before);
+    }
+}
+
+#[test]
 fn an_edit_takes_what_looks_like_a_flag() {
     let ws = Workspace::with(&[("a.txt", "--old\n-x\n")]);
     ws.run_args(&["edit", "a.txt", "--session", "s", "--old", "-x\n", "--new", "--json\n"]).text();

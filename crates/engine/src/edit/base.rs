@@ -11,7 +11,9 @@ use readproof_core::{
     scope::Lines,
     text::{ContentHash, Form, Text},
 };
-use readproof_disk::{FileRef, Snapshot};
+use readproof_disk::{Create, FileRef, SessionName, Snapshot};
+use readproof_hosts::block::Sha;
+use std::collections::BTreeSet;
 
 use crate::{Conversation, Engine};
 
@@ -51,6 +53,32 @@ impl Engine {
         let key = conversation.key(file);
         let held = conversation.held(self, &context, &key).at_call()?;
         Some((key, held))
+    }
+
+    /// Whether a file had this text, as far as the version log or the conversation tells. A text that only another file had is no
+    /// base: merged with what stands in this one it would change lines that nobody meant.
+    pub(super) fn had_text(&self, conversation: Option<&SessionName>, file: &FileRef, hash: ContentHash) -> bool {
+        let logged = self.logged_name(file);
+        let is_recorded = self.with_versions(Create::No, |versions| {
+            Ok(versions.of_path(&logged).any(|(_, _, file)| [file.before, file.after].contains(&Some(Sha(hash)))))
+        });
+        let is_same = |path: &str| {
+            let other = self.new_file(&self.root.absolute(path)).map(|other| self.logged_name(&other));
+            path == file.key().as_str() || other.is_ok_and(|other| other == logged)
+        };
+        let is_shown = |name: &SessionName| {
+            let shown = self.with_session(name, Create::No, |session| {
+                let of_text = session.transcript().answered().filter(|answer| answer.hash == Some(Sha(hash)));
+                of_text.map(|answer| answer.path.clone()).collect::<BTreeSet<_>>()
+            });
+            shown.is_ok_and(|paths| paths.iter().any(|path| is_same(path)))
+        };
+        let is_shown = || match conversation {
+            Some(name) => is_shown(name),
+            // Whoever has no conversation has the hash from one, or from the version log.
+            None => self.list_sessions().unwrap_or_default().iter().any(is_shown),
+        };
+        is_recorded.ok().flatten() == Some(true) || is_shown()
     }
 
     /// The one text under which all lines that these changes touch are held, with the changes made in it.

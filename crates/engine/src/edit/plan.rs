@@ -316,7 +316,7 @@ impl Engine {
         let earlier = || {
             // A call without a conversation has not opened it yet.
             self.store(Create::No).ok()?;
-            self.stored(hash)
+            self.stored(hash).filter(|_| self.had_text(conversation.log(), file, hash))
         };
         let text = if hash == present.hash() { Some(present.clone()) } else { earlier() };
         // No text of a sensitive file is stored: one under this hash is another file's.
