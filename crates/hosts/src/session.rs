@@ -17,7 +17,7 @@ pub use transcript::{EntryId, Transcript};
 
 use readproof_core::{knowledge::Knowledge, limits::Answers, path::PathKey, scope::Scope};
 use readproof_disk::{Create, Log, LogError, LogId, LogName, SessionName, Store};
-use std::ops::ControlFlow;
+use std::{cell::Cell, ops::ControlFlow};
 
 /// How often a record is offered to a log to which others append at the same time.
 const ATTEMPTS: u32 = 10_000;
@@ -52,7 +52,17 @@ pub struct Mark(u64);
 
 /// Where a call was made: the leaf at that moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Call(Option<u64>);
+pub struct Call {
+    leaf: Option<u64>,
+    /// How often the conversation had been moved by then. One that is moved meanwhile, if only to the entry where it was, has left the
+    /// call behind. `None` of a call that stands at the root whatever happens.
+    turns: Option<u64>,
+}
+
+/// Whether a call is still in the conversation.
+fn is_in_sight(transcript: &Transcript, call: Call) -> bool {
+    call.turns.is_none_or(|turns| turns == transcript.turns()) && transcript.reaches(call.leaf)
+}
 
 /// Where in the tree an answer is put.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -166,13 +176,13 @@ impl Session {
     /// The place of a call that is made now.
     #[must_use]
     pub fn call(&self) -> Call {
-        Call(self.transcript.leaf())
+        Call { leaf: self.transcript.leaf(), turns: Some(self.transcript.turns()) }
     }
 
     /// What the model held when a call was made; `None` if the call is no longer in sight, see [`Transcript::reaches`].
     #[must_use]
     pub fn knowledge_at(&self, call: Call) -> Option<Knowledge> {
-        self.transcript.reaches(call.0).then(|| self.transcript.knowledge_at(call.0))
+        is_in_sight(&self.transcript, call).then(|| self.transcript.knowledge_at(call.leaf))
     }
 
     /// Identifies this log, as another one may later take its name.
@@ -198,15 +208,23 @@ impl Session {
         answer: Answered,
     ) -> Result<EntryId, SessionError> {
         let derived = answer.is_derived();
-        self.append(Record::Answer { parent: None, answer: Box::new(answer) }, |transcript| {
-            let in_sight = transcript.reaches(call.0);
+        let at = answer.at;
+        let left = Cell::new(None);
+        let entry = self.append(Record::Answer { parent: None, answer: Box::new(answer) }, |transcript| {
+            let in_sight = is_in_sight(transcript, call);
             if derived && (!in_sight || transcript.moves() != mark.0) {
                 return Err(SessionError::Moved);
             }
             // Where the conversation went elsewhere meanwhile, the answer stands where it was asked for.
-            let parent = if in_sight && stands == Stands::AtLeaf { transcript.leaf() } else { call.0 };
+            let parent = if in_sight && stands == Stands::AtLeaf { transcript.leaf() } else { call.leaf };
+            left.set((!in_sight && parent == transcript.leaf()).then(|| transcript.leaf()));
             Ok(parent)
-        })
+        })?;
+        if let Some(leaf) = left.get() {
+            // The answer is where the conversation is by now, and not in it.
+            self.append(Record::Switch { to: leaf, at }, |_| Ok(None))?;
+        }
+        Ok(entry)
     }
 
     /// Records which lines, held of other texts of a file, are the same in its present text. The model is told nothing;
@@ -276,7 +294,7 @@ impl Session {
     /// If the log cannot be written.
     pub fn saw(&mut self, call: Call, files: Vec<SeenFile>, at: u64) -> Result<EntryId, SessionError> {
         self.append(Record::Seen { parent: None, files, at }, |transcript| {
-            Ok(if transcript.reaches(call.0) { transcript.leaf() } else { call.0 })
+            Ok(if is_in_sight(transcript, call) { transcript.leaf() } else { call.leaf })
         })
     }
 

@@ -467,3 +467,29 @@ fn a_log_of_versions_that_was_put_aside_vouches_for_nothing() {
     is_plain(&read(&engine, "f"));
     assert!(read(&engine, "f").mode.is_derived(), "what is shown since then counts");
 }
+
+/// The conversation goes back to the root while a read is made that was asked for after a refused edit.
+#[test]
+fn a_read_after_a_refusal_while_the_conversation_goes_to_the_root() {
+    for at in 0..4 {
+        let fixture = Fixture::new();
+        std::os::unix::fs::symlink("f", fixture.path("link")).unwrap();
+        let (engine, other) = (fixture.engine(), fixture.engine());
+        read(&engine, "f");
+        branch_at_root(&engine);
+        let change = Change::Replace { old: "elfen\n".to_owned(), new: "x\n".to_owned(), places: Places::One };
+        assert_eq!(engine.write(&s(), "link", change).unwrap_err().code(), "NOT_FOUND");
+        let count = Cell::new(0);
+        let hook = || {
+            if count.get() == at {
+                branch_at_root(&other);
+            }
+            count.set(count.get() + 1);
+            false
+        };
+        let answer = engine.read_while(Some(&s()), request("f"), &hook).unwrap();
+        engine.delivered(&answer.given.unwrap()).unwrap();
+        is_plain(&read(&engine, "f"));
+        assert!(read(&engine, "f").mode.is_derived());
+    }
+}

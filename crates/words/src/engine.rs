@@ -19,6 +19,8 @@ use crate::{
     stores::{session_name, store},
 };
 
+use std::fmt::Display;
+
 /// What an [`Error`] is in words.
 #[must_use]
 pub fn error(terms: Terms<'_>, said: &Error) -> String {
@@ -91,9 +93,7 @@ pub fn error(terms: Terms<'_>, said: &Error) -> String {
         Error::ApprovalNeeded(request) => format!("{} {}: a person must approve this first; nothing was done. A person approves it with `readproof approvals approve {}`; then make the same call again", request.what, request.paths.join(", "), request.id),
         Error::NotApproved { id, what, paths } => format!("{what} {}: a person refused this (request {id}); nothing was done. Do not repeat the call; ask what to do instead", paths.join(", ")),
         Error::TooManyApprovals { waiting } => format!("{waiting} calls wait for a person's approval already, so no other can; nothing was done. `readproof approvals list` shows them"),
-        Error::Undecided { id, why: Undecided::Unknown } => format!("there is no request `{id}`; `readproof approvals list --all` shows those there are"),
-        Error::Undecided { id, why: Undecided::Over(state) } => format!("nothing can be decided about {id} any more, as it {}; the next such call asks anew", over(*state)),
-        Error::Undecided { id, why: Undecided::NoSession } => format!("the call of request {id} belongs to no session; approve it with --once or --always"),
+        Error::Undecided { id, why } => undecided(id, why),
         Error::Approvals(source) => approvals(source),
         Error::Audit(source) => audit(source),
         Error::OverBudget { why } => why.clone(),
@@ -102,6 +102,21 @@ pub fn error(terms: Terms<'_>, said: &Error) -> String {
         Error::NotQuick => "the file is too large to be read quickly".to_owned(),
         Error::OtherOutcome => "the call came to another kind of outcome than it asked for, which is a fault of this program".to_owned(),
         Error::Aborted => "the call was aborted; nothing was recorded".to_owned(),
+    }
+}
+
+/// Why nothing can be decided about a request.
+fn undecided(id: &impl Display, why: &Undecided) -> String {
+    match why {
+        Undecided::Unknown => {
+            format!("there is no request `{id}`; `readproof approvals list --all` shows those there are")
+        }
+        Undecided::Over(state) => {
+            format!("nothing can be decided about {id} any more, as it {}; the next such call asks anew", over(*state))
+        }
+        Undecided::NoSession => {
+            format!("the call of request {id} belongs to no session; approve it with --once or --always")
+        }
     }
 }
 

@@ -37,6 +37,8 @@ pub struct Transcript {
     distrusted: bool,
     /// How often the tree changed.
     moves: u64,
+    /// How often the leaf was moved to an entry that was there.
+    turns: u64,
     /// How many events were applied: what deriving all knowledge has cost.
     applied: u64,
     lines: u64,
@@ -48,7 +50,7 @@ impl Transcript {
     #[must_use]
     pub fn new(answers: Answers) -> Self {
         let (derived, known) = (Derived::new(), BTreeSet::new());
-        Self { answers, derived, leaf: None, distrusted: false, moves: 0, applied: 0, lines: 0, known }
+        Self { answers, derived, leaf: None, distrusted: false, moves: 0, turns: 0, applied: 0, lines: 0, known }
     }
 
     #[must_use]
@@ -72,6 +74,12 @@ impl Transcript {
     #[must_use]
     pub fn moves(&self) -> u64 {
         self.moves
+    }
+
+    /// Grows with every move of the leaf to an entry that was there.
+    #[must_use]
+    pub fn turns(&self) -> u64 {
+        self.turns
     }
 
     /// How many events were applied to derive all of this.
@@ -139,6 +147,7 @@ impl Transcript {
     /// Takes in a record that is not an entry of the tree.
     fn turn(&mut self, record: &Record) {
         if let Record::Switch { to, .. } = record {
+            self.turns += 1;
             self.leaf = to.and_then(|to| self.tree().find(to));
         } else if let Record::Distrust { .. } = record {
             self.distrusted = true;
