@@ -6,7 +6,7 @@ use std::{
     fs::File,
     io::{self, Write},
     os::fd::{AsFd, BorrowedFd, OwnedFd},
-    sync::atomic::{AtomicU64, AtomicUsize, Ordering},
+    sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     thread,
 };
 
@@ -44,6 +44,8 @@ struct Written {
     name: String,
     like: Option<Like>,
     is_new: bool,
+    /// Whether it was moved away: another file of this process may have the name by now.
+    is_taken: AtomicBool,
 }
 
 /// One of them.
@@ -53,6 +55,7 @@ pub(super) struct Content<'a> {
     pub(super) name: &'a str,
     pub(super) like: Option<Like>,
     pub(super) is_new: bool,
+    is_taken: &'a AtomicBool,
 }
 
 impl Ahead {
@@ -85,20 +88,19 @@ impl Ahead {
         let file = temp.file().try_clone()?;
         let name = temp.name().to_owned();
         temp.leave();
-        Ok((Written { name, like, is_new }, file))
+        Ok((Written { name, like, is_new, is_taken: AtomicBool::new(false) }, file))
     }
 
     /// The content with this number, if it is there.
     pub(super) fn content(&self, at: usize) -> Option<Content<'_>> {
-        let Written { name, like, is_new } = self.names.get(at)?.as_ref()?;
-        Some(Content { folder: self.folder.as_fd(), name, like: *like, is_new: *is_new })
+        let Written { name, like, is_new, is_taken } = self.names.get(at)?.as_ref()?;
+        Some(Content { folder: self.folder.as_fd(), name, like: *like, is_new: *is_new, is_taken })
     }
 }
 
 impl Drop for Ahead {
     fn drop(&mut self) {
-        for written in self.names.iter().flatten() {
-            // One that was taken is gone.
+        for written in self.names.iter().flatten().filter(|written| !written.is_taken.load(Ordering::Relaxed)) {
             let _ = rustix::fs::unlinkat(&self.folder, &written.name, AtFlags::empty());
         }
     }
@@ -111,6 +113,7 @@ impl Content<'_> {
         if placed != super::temp::Placed::New {
             return None;
         }
+        self.is_taken.store(true, Ordering::Relaxed);
         let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         rustix::fs::openat(to, &*on_disk(name), flags, Mode::empty()).ok().map(File::from)
     }

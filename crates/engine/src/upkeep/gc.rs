@@ -203,16 +203,17 @@ impl Engine {
         if rules.dry_run {
             return Ok(Collection { plan, done: None });
         }
-        for _ in 0..TRIES {
+        for attempt in 0..TRIES {
             let erasing = self.erasing_texts()?;
+            if attempt > 0 {
+                // A change was recorded meanwhile, which may need one of these texts. While nobody can store one, few are.
+                plan = self.gc_plan(caller, rules)?;
+            }
             let going: Vec<ContentHash> = plan.erased.iter().map(|text| text.hash).collect();
             if self.record_erased((caller, "gc"), &going, plan.worked_out)? {
                 let done = self.gc(&plan, erasing)?;
                 return Ok(Collection { plan, done: Some(done) });
             }
-            drop(erasing);
-            // A change was recorded meanwhile, which may need one of these texts.
-            plan = self.gc_plan(caller, rules)?;
         }
         Err(StoreError::Busy { name: format!("{STORE_NAME}/log/versions") }.into())
     }
