@@ -235,6 +235,21 @@ impl Judge {
         self.views.get(&self.place.name(path))?.total()
     }
 
+    /// Whether anything of a file is visible.
+    #[must_use]
+    pub fn sees(&self, path: &str) -> bool {
+        self.views.contains_key(&self.place.name(path))
+    }
+
+    /// Takes over what another judge of the same branch sees of a file.
+    pub fn adopt(&mut self, other: &Self, path: &str) {
+        let name = self.place.name(path);
+        match other.views.get(&name) {
+            Some(view) => drop(self.views.insert(name, view.clone())),
+            None => drop(self.views.remove(&name)),
+        }
+    }
+
     fn forget(&mut self, path: &str) {
         self.views.remove(&self.place.name(path));
     }

@@ -248,14 +248,43 @@ impl Session {
         let pruned = self.pruned(&window[..requested]);
         let mut shown: BTreeMap<usize, &Option<String>> = window.iter().filter_map(|at| self.edit_at(*at)).collect();
         shown.extend(pruned.iter().map(|(at, text)| (*at, text)));
-        for at in &window[from..] {
-            for seen in self.seen(*at, shown.get(at).copied()) {
-                judge.see(&seen);
-            }
+        for (index, at) in window.iter().enumerate().skip(from) {
+            self.sees(&mut judge, &window[..=index], &shown, None);
+            self.sees_again(&mut judge, &window[..=index], *at, &shown);
         }
         // When the pruner is unloaded, what it removed becomes visible again.
         let at = window.last().copied().filter(|_| self.pruner.is_none()).unwrap_or(usize::MAX);
         &self.judge.insert((at, judge)).1
+    }
+
+    /// The judge sees the last entry of a window, unless a shell printed `but` there.
+    fn sees(&self, judge: &mut Judge, window: &[usize], shown: &BTreeMap<usize, &Option<String>>, but: Option<&str>) {
+        let Some(at) = window.last() else { return };
+        if but.is_some() && self.nodes[*at].what.shell().map(|(_, text)| text) == but {
+            return;
+        }
+        for seen in self.seen(*at, shown.get(at).copied()) {
+            judge.see(&seen);
+        }
+    }
+
+    /// A short answer about a text that a shell had shown: what leads to that text is not contradicted by it, so the answer
+    /// placed its lines, and they are in sight from there on. What else was held, the shell's text contradicts as before.
+    fn sees_again(&self, judge: &mut Judge, window: &[usize], at: usize, shown: &BTreeMap<usize, &Option<String>>) {
+        let Some((_, text)) = self.nodes[at].what.result().and_then(|result| result.served.as_ref()) else { return };
+        let of_text = |at: &usize| self.nodes[*at].what.shell().filter(|(_, printed)| **printed == **text);
+        let Some((paths, printed)) = window.iter().rev().find_map(of_text) else { return };
+        if paths.iter().any(|path| judge.sees(path)) {
+            return;
+        }
+        let mut other = Judge::new(self.place.clone());
+        for index in 0..window.len() {
+            self.sees(&mut other, &window[..=index], shown, Some(text));
+        }
+        for path in paths {
+            other.see(&Seen::Printed { path: path.clone(), text: printed.to_owned() });
+            judge.adopt(&other, path);
+        }
     }
 
     /// The same for an answer about one of these texts: that a shell showed the very text contradicts nothing that leads to it.
