@@ -361,16 +361,21 @@ fn a_folder_in_the_place_of_a_file_and_a_file_in_the_place_of_a_folder() {
 }
 
 /// A `readproof watch` that began.
-struct Watching {
+pub(crate) struct Watching {
     child: std::process::Child,
     lines: std::sync::mpsc::Receiver<String>,
 }
 
 impl Watching {
-    fn start(ws: &Workspace) -> Self {
-        let mut command = ws.command(env!("CARGO_BIN_EXE_readproof"));
+    pub(crate) fn start(ws: &Workspace) -> Self {
+        let mut command = ws.command(crate::workspace::READPROOF);
+        command.args(["watch", "--json"]);
+        Self::of(command)
+    }
+
+    /// Watches by this command.
+    fn of(mut command: std::process::Command) -> Self {
         let mut child = command
-            .args(["watch", "--json"])
             .stdin(std::process::Stdio::null())
             .stdout(std::process::Stdio::piped())
             .stderr(std::process::Stdio::null())
@@ -386,7 +391,7 @@ impl Watching {
         Self { child, lines }
     }
 
-    fn line(&self) -> serde_json::Value {
+    pub(crate) fn line(&self) -> serde_json::Value {
         let line = self.lines.recv_timeout(std::time::Duration::from_secs(60)).expect("nothing is told");
         serde_json::from_str(&line).unwrap()
     }
@@ -396,9 +401,18 @@ impl Watching {
         status.lines().find(|line| line.starts_with("voluntary")).unwrap().to_owned()
     }
 
-    fn end(mut self) -> Option<i32> {
+    pub(crate) fn end(self) -> Option<i32> {
+        self.end_by(rustix::process::Signal::TERM)
+    }
+
+    /// The exit code, once it ends by itself.
+    fn ended(mut self) -> Option<i32> {
+        self.child.wait().unwrap().code()
+    }
+
+    fn end_by(mut self, signal: rustix::process::Signal) -> Option<i32> {
         let id = rustix::process::Pid::from_child(&self.child);
-        rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
+        rustix::process::kill_process(id, signal).unwrap();
         self.child.wait().unwrap().code()
     }
 }
@@ -445,6 +459,62 @@ fn of_two_watches_one_waits_and_what_nobody_watched_is_a_gap() {
     let log = out(&ws, "log");
     let operations: Vec<&str> = log.lines().map(|line| line.split("  ").nth(2).unwrap()).collect();
     assert_eq!(operations, ["outside", "gap not_running", "first"], "{log}");
+}
+
+#[test]
+fn a_watch_that_is_killed_leaves_a_gap_and_its_turn() {
+    let ws = Workspace::with(&[("a.txt", "one\n")]);
+    let first = Watching::start(&ws);
+    assert_eq!(first.line()["watching"], json!(true));
+    ws.put("a.txt", "two\n");
+    assert_eq!(first.line()["change"]["operation"], "outside");
+    // Killed right after a change, so perhaps in the middle of a look.
+    ws.put("a.txt", "three\n");
+    assert_eq!(first.end_by(rustix::process::Signal::KILL), None);
+    ws.put("a.txt", "four\n");
+    let second = Watching::start(&ws);
+    assert_eq!(second.line()["watching"], json!(true), "the turn ended with its holder");
+    ws.put("a.txt", "five\n");
+    let told = || second.line()["change"]["version_id"].as_str().unwrap().to_owned();
+    while out(&ws, &format!("show {} a.txt", told())) != "five\n" {}
+    assert_eq!(second.end(), Some(0));
+    let log = out(&ws, "log");
+    assert!(log.contains("gap not_running"), "{log}");
+    let texts: Vec<String> = (1..20).map(|id| ws.run(&format!("show v{id} a.txt"))).map(|done| done.out).collect();
+    for text in ["one\n", "two\n", "four\n", "five\n"] {
+        assert!(texts.iter().any(|kept| kept == text), "{text}: {log}");
+    }
+    ws.run("doctor").text();
+}
+
+#[test]
+fn where_the_system_allows_no_more_watches() {
+    let ws = Workspace::with(&[("a.txt", "one\n"), ("b/c/d/e.txt", "e\n")]);
+    let limited = |script: &str| {
+        let mut command = ws.command("unshare");
+        let limit = "echo 3 > /proc/sys/user/max_inotify_watches";
+        command.args(["-r", "sh", "-ec", &format!("{limit}; {script}"), "sh", crate::workspace::READPROOF]);
+        command
+    };
+    if !limited("true").output().is_ok_and(|output| output.status.success()) {
+        // The system does not permit another limit here: there is nothing to test.
+        return;
+    }
+    // Four folders are one too many at the start.
+    let refused = limited("exec \"$1\" watch").output().unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(1), "{said}");
+    assert!(said.contains("max_user_watches"), "{said}");
+    // A folder that comes later is one too many: the watch ends and says why, rather than leave it out.
+    std::fs::remove_dir_all(ws.path("b/c/d")).unwrap();
+    let watching = Watching::of(limited("exec \"$1\" watch --json"));
+    assert_eq!(watching.line()["folders"], json!(3));
+    ws.put("new/f.txt", "f\n");
+    let ended = watching.ended();
+    assert_eq!(ended, Some(1));
+    // Nothing is lost by it: the next question looks at everything.
+    let log = out(&ws, "log");
+    assert!(log.contains("new/f.txt"), "{log}");
 }
 
 #[test]

@@ -54,6 +54,16 @@ fn the_kernel_refuses_what_the_program_would_open() {
 }
 
 #[test]
+fn a_watch_works_behind_it() {
+    let Some(ws) = walled(&[("a.txt", "one\n")]) else { return };
+    let watching = crate::history::Watching::start(&ws);
+    assert_eq!(watching.line()["watching"], json!(true));
+    ws.put("new/b.txt", "two\n");
+    assert_eq!(watching.line()["change"]["files"][0]["path"], "new/b.txt");
+    assert_eq!(watching.end(), Some(0));
+}
+
+#[test]
 fn every_command_works_behind_it() {
     let Some(ws) =
         walled(&[("src/a.rs", "fn main() {\n    one();\n}\n"), (".gitignore", "*.log\n"), ("x.log", "one\n")])
