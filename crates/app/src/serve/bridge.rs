@@ -86,6 +86,7 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], clock: fn() -> u64
         }
     }
     server.engine.finish_logs();
+    server.engine.finish_concerns();
     Ok(())
 }
 

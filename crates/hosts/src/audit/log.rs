@@ -7,6 +7,9 @@ use std::sync::Arc;
 
 use super::{AuditError, Line};
 
+/// How many bytes stand before a text that is kept: the number of the call, the nonce, and the length.
+pub(super) const KEPT_HEAD: usize = 8 + 32 + 4;
+
 /// How many bytes stand before the entries of the tail: the index of the first.
 const HEAD: usize = 8;
 

@@ -189,7 +189,7 @@ fn matches(filter: &Filter, line: &[u8]) -> bool {
         || [&filter.tool, &filter.path, &filter.conversation, &filter.caller, &filter.code].iter().any(|f| f.is_some());
     match parsed(line) {
         Line::Call(call) => is_meant(filter, &call),
-        Line::Gap(_) | Line::Began(_) | Line::Rotated(_) | Line::Unknown => !wants_call,
+        Line::Gap(_) | Line::Began(_) | Line::Rotated(_) | Line::Erased(_) | Line::Unknown => !wants_call,
     }
 }
 
@@ -274,7 +274,7 @@ fn verified_text(found: &Verified) -> String {
         lines.push(format!("{} lines after the newest checkpoint are not signed yet", found.size - signed));
     }
     if found.missing > 0 {
-        lines.push(format!("{} calls have no line: their process ended before it wrote them", found.missing));
+        lines.push(format!("{} calls have no line: their process could not write them, or ended before", found.missing));
     }
     if found.moved > 0 {
         lines.push(format!("{} lines were dropped by a rotation; their hashes were compared", found.moved));
