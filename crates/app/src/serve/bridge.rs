@@ -205,7 +205,7 @@ impl Server {
 
     /// Performs an operation at the leaf of a request.
     fn ask(&mut self, request: &Request<'_>, operation: Operation, cancelled: &dyn Fn() -> bool) -> Performed {
-        let caller = self.caller.clone();
+        let caller = self.in_conversation();
         self.ask_as(request, &caller, operation, cancelled)
     }
 

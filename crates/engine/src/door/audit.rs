@@ -206,7 +206,7 @@ struct Writing<'l> {
 
 impl Writing<'_> {
     fn run(mut self) {
-        let (began, mut written) = (Instant::now(), 0);
+        let (began, mut written, mut has_changed) = (Instant::now(), 0, false);
         loop {
             let is_unsigned = self.signed.map_or(0, |(_, calls)| calls) < written;
             let batch = self.list.next(if is_unsigned { UNSIGNED } else { IDLE });
@@ -215,11 +215,13 @@ impl Writing<'_> {
             // Who waits for a line that cannot be written waits in vain.
             self.list.is_done(&batch, batch.is_urgent || outcome.is_err());
             written = batch.upto;
-            // After those that wait were told: a signature is not part of what is acknowledged.
-            let is_due = self.signed.is_none_or(|(at, _)| at.elapsed() >= UNSIGNED) && began.elapsed() >= UNSIGNED;
-            let is_last = batch.is_over && began.elapsed() >= UNSIGNED;
-            let is_new = self.signed.is_none_or(|(_, calls)| calls < written);
-            if is_new && outcome.is_ok() && (batch.is_urgent || is_due || is_last) {
+            has_changed |= batch.is_urgent;
+            // After those that wait were told: a signature is not part of what is acknowledged. A program that only looks and ends
+            // at once leaves it to the next one.
+            let is_due = self.signed.map_or(began, |(at, _)| at).elapsed() >= UNSIGNED;
+            let is_last = batch.is_over && (has_changed || began.elapsed() >= UNSIGNED);
+            let is_new = self.signed.map_or(0, |(_, calls)| calls) < written;
+            if is_new && outcome.is_ok() && (is_due || is_last) {
                 self.sign(written);
             }
             if batch.is_over {
