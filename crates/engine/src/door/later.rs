@@ -231,7 +231,7 @@ mod tests {
             move |list: &Later<u64>| {
                 loop {
                     let batch = list.next(Duration::from_secs(60));
-                    batch.pieces.iter().for_each(|piece| drop(sender.send(*piece)));
+                    batch.pieces.iter().for_each(|piece| sender.send(*piece).unwrap());
                     list.is_done(&batch, batch.is_urgent);
                     if batch.is_over {
                         break;

@@ -127,11 +127,13 @@ impl Rerun<'_, '_> {
         if call.files.iter().any(|file| file.sensitive) {
             return Err(Unverifiable::Sensitive.into());
         }
-        if call.code != OK && ["write", "patch"].contains(&call.op.as_str()) {
-            // Its texts are not kept.
-            return Err(Unverifiable::Failed(call.code.clone()).into());
-        }
-        let operation = self.operation()?;
+        let operation = self.operation().map_err(|miss| match miss {
+            // Of a call that failed the texts that it brought along are not kept.
+            Miss::Unverifiable(Unverifiable::UnknownRecord) if call.code != OK => {
+                Unverifiable::Failed(call.code.clone()).into()
+            }
+            other @ (Miss::Unverifiable(_) | Miss::Wrong(_)) => other,
+        })?;
         if let Again::Search(search) = operation.again()
             && call.code == OK
         {
