@@ -179,7 +179,8 @@ fn initialized(calls: &[Value]) -> String {
     let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-06-18",
         "capabilities": {}, "clientInfo": {"name": "some-client", "version": "1"}}});
     let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-    let call = |(id, call): (usize, &Value)| json!({"jsonrpc": "2.0", "id": id + 1, "method": "tools/call", "params": call});
+    let call =
+        |(id, call): (usize, &Value)| json!({"jsonrpc": "2.0", "id": id + 1, "method": "tools/call", "params": call});
     let calls = calls.iter().enumerate().map(call);
     [hello, ready].into_iter().chain(calls).map(|line| format!("{line}\n")).collect()
 }

@@ -247,7 +247,8 @@ fn calls_that_fail_are_logged_and_replayed() {
 
 #[test]
 fn a_very_large_file_is_answered_within_strict_limits_and_replayed_as_far_as_it_is_kept() {
-    let text: String = (1..=120_000).map(|number| format!("line {number} of a very large file, all of it text\n")).collect();
+    let text: String =
+        (1..=120_000).map(|number| format!("line {number} of a very large file, all of it text\n")).collect();
     let ws = Workspace::with(&[("big.txt", &text), ("small.txt", "needle\n")]);
     let strict = "--session s --set call_log=true --set file_bytes=1000000 --set answer_lines=5 --set answer_bytes=300";
     let refused = ws.run(&format!("read big.txt {strict}"));
@@ -288,9 +289,7 @@ fn looking_back_and_reads_in_pi_are_replayed() {
     let ws = Workspace::with(&[("a.txt", &numbered(30)), ("readproof.toml", "call_log = true\n")]);
     ws.run("read a.txt --session s");
     ws.run_args(&["edit", "a.txt", "--old", "line 7\n", "--new", "seven\n", "--session", "s"]);
-    let call = |id: u64, name: &str, arguments: Value| {
-        json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": name, "arguments": arguments}})
-    };
+    let call = |id: u64, name: &str, arguments: Value| json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": name, "arguments": arguments}});
     let lines = [
         json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}}),
         json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
@@ -303,7 +302,8 @@ fn looking_back_and_reads_in_pi_are_replayed() {
     let header = json!({"type": "session", "version": 3, "id": "p", "cwd": ws.path("")});
     let hello = json!({"id": 0, "op": "hello", "protocol": 1});
     let reads = (1..4).map(|id| json!({"id": id, "op": "read", "path": "a.txt", "offset": id, "limit": 5}));
-    let mut input = format!("{hello}\n{}\n", json!({"id": 9, "op": "read", "path": "a.txt", "header": header, "entries": []}));
+    let mut input =
+        format!("{hello}\n{}\n", json!({"id": 9, "op": "read", "path": "a.txt", "header": header, "entries": []}));
     reads.for_each(|read| input += &format!("{read}\n"));
     assert_eq!(ws.feed("pi", input).out.lines().count(), 5);
     fs::remove_file(ws.path("a.txt")).unwrap();

@@ -54,11 +54,9 @@ impl Operation {
     #[must_use]
     pub fn rules(&self) -> &'static [RuleId] {
         match self.again() {
-            Again::Read(_)
-            | Again::Compare(_)
-            | Again::CompareVersions(_)
-            | Again::Version(_)
-            | Again::Blame(_) => DIFFS,
+            Again::Read(_) | Again::Compare(_) | Again::CompareVersions(_) | Again::Version(_) | Again::Blame(_) => {
+                DIFFS
+            }
             Again::Symbol(_) => &[LINES, DECODING, DIFF, CUT, TOKENS, POLICY, SYMBOLS, CANONICAL],
             Again::End(_) => &[LINES, DECODING, CUT, TOKENS, POLICY, CANONICAL],
             Again::InFile(_) | Again::Search(_) => &[LINES, DECODING, SEARCH, CUT, TOKENS, POLICY, CANONICAL],

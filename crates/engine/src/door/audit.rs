@@ -14,11 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{
-    CallRecord, Concern, Error, Notice, StoodOn,
-    later::Later,
-    record::PastCall,
-};
+use super::{CallRecord, Concern, Error, Notice, StoodOn, later::Later, record::PastCall};
 use crate::{Engine, conversation::locked};
 
 /// How old the newest line may be before it is signed.

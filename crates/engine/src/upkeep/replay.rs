@@ -16,11 +16,10 @@ use readproof_core::{
     text::{ContentHash, LINE_RULE, Text},
 };
 use readproof_disk::{Create, Loaded, LogError, RetiredLog, SessionName, Store};
-use readproof_hosts::pi::STYLE;
 use readproof_hosts::session::{AlikeLines, Answered, Changed, EntryId, Past, Record, Sha, Transcript};
 use std::{collections::BTreeMap, rc::Rc};
 
-use crate::{Engine, Error};
+use crate::{Engine, Error, conversation::ask_of_page};
 
 /// Size of the cache of texts while one log is replayed, in bytes.
 const CACHE_BYTES: usize = 64 * 1024 * 1024;
@@ -617,7 +616,7 @@ fn answer_again(texts: &mut Texts<'_>, recorded: &Answered, page: Option<&str>) 
     let now = texts.get(hash)?.ok_or(Unverifiable::TextMissing(hash))?;
     let (limits, asked) = (recorded.limits.into(), (recorded.offset, recorded.limit));
     let ask = match page {
-        Some(page) => Ask::paged(&now, asked.0, asked.1, page, &STYLE),
+        Some(page) => ask_of_page(&now, asked, page),
         None => Ask::new(&now, asked.0, asked.1, &limits),
     };
     let (ask, path) = (ask.map_err(Wrong::Request)?, PathKey::new(&recorded.path));

@@ -202,7 +202,7 @@ impl Conversation for PiCall<'_> {
     }
 
     fn ask(&self, now: &Text, read: &Read, target: &ResolvedTarget, _limits: &Limits) -> Result<Ask, ScopeError> {
-        Ask::paged(now, target.offset, target.limit, bare(read, target), &STYLE)
+        ask_of_page(now, (target.offset, target.limit), bare(read, target))
     }
 
     fn page_name(&self, read: &Read, target: &ResolvedTarget) -> Option<String> {
@@ -333,6 +333,15 @@ impl Conversation for PiCall<'_> {
         }
         Ok(Some(status))
     }
+}
+
+/// Which lines a page of the host shows, for a read that was cut so: `name` is what [`Conversation::page_name`] said of it.
+pub(crate) fn ask_of_page(
+    now: &Text,
+    (offset, limit): (Option<u64>, Option<u64>),
+    name: &str,
+) -> Result<Ask, ScopeError> {
+    Ask::paged(now, offset, limit, name, &STYLE)
 }
 
 /// The path of a read without the range that it may end in.

@@ -6,8 +6,8 @@ use readproof_core::{
     decide::Ask,
     edit::{FileChange, FilePatch, Numbers, Piece, parse_patch, place},
     operation::{
-        Again, BadOperation, Blame, Change, Letters, Operation, Over, Patch, Read, ReadSymbol, Search, SearchMode, Write,
-        rules::ALL as RULES,
+        Again, BadOperation, Blame, Change, Letters, Operation, Over, Patch, Read, ReadSymbol, Search, SearchMode,
+        Write, rules::ALL as RULES,
     },
     text::{ContentHash, Text},
 };
@@ -306,7 +306,13 @@ impl Rerun<'_, '_> {
     /// A text that is no file's, which the call noted.
     fn noted(&mut self, name: &str) -> Result<Rc<Text>, Miss> {
         let hash = ContentHash::parse(self.input(name)?).ok_or(Unverifiable::UnknownRecord)?;
-        self.load(hash)
+        self.load(hash).map_err(|miss| match miss {
+            // Of a call without a conversation no text is kept.
+            Miss::Unverifiable(Unverifiable::TextMissing(_)) if self.call.by.conversation.is_none() => {
+                Unverifiable::NotKept.into()
+            }
+            other @ (Miss::Unverifiable(_) | Miss::Wrong(_)) => other,
+        })
     }
 
     fn symbol(&mut self, read: &ReadSymbol) -> Result<Block, Miss> {
