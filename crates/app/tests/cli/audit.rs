@@ -300,7 +300,7 @@ fn what_a_person_has_forgotten_is_not_kept_beside_the_audit_either() {
     ws.put("before", out(ws.run("audit prove 1"), 0));
     let dry = ws.run("forget a.txt --dry-run --json").json();
     assert_eq!(dry["audit_texts"], 2, "{dry}");
-    let done = out(ws.run("forget a.txt --yes"), 0);
+    let done = out(ws.run("forget a.txt"), 0);
     assert!(done.contains("2 texts kept beside the audit log were erased"), "{done}");
     let kept: Vec<u8> = fs::read_dir(ws.path(".readproof/audit/kept/000"))
         .unwrap()

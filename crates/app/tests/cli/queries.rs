@@ -227,6 +227,8 @@ fn the_contract_says_what_is_so() {
 fn calls_that_fail_are_logged_and_replayed() {
     let ws = Workspace::with(&[("a.txt", "one\ntwo\n"), ("dir/b.txt", "b\n")]);
     ws.put("bad.bin", b"a\xff\0");
+    // Calls are logged where there is a store.
+    ws.run("read a.txt --session s");
     for (words, code) in [
         ("read none.txt", "NOT_FOUND"),
         ("read dir", "NOT_A_FILE"),
@@ -251,6 +253,7 @@ fn a_very_large_file_is_answered_within_strict_limits_and_replayed_as_far_as_it_
         (1..=120_000).map(|number| format!("line {number} of a very large file, all of it text\n")).collect();
     let ws = Workspace::with(&[("big.txt", &text), ("small.txt", "needle\n")]);
     let strict = "--session s --set call_log=true --set file_bytes=1000000 --set answer_lines=5 --set answer_bytes=300";
+    ws.run("read small.txt --session s");
     let refused = ws.run(&format!("read big.txt {strict}"));
     assert!(refused.code == Some(1) && refused.err.contains("1000000"), "{refused:?}");
     assert_eq!(ws.run(&format!("head big.txt -n 3 {strict}")).out.lines().count(), 3);
@@ -288,7 +291,7 @@ fn lines_that_cannot_be_written_are_said_and_the_answer_is_given() {
 fn looking_back_and_reads_in_pi_are_replayed() {
     let ws = Workspace::with(&[("a.txt", &numbered(30)), ("readproof.toml", "call_log = true\n")]);
     ws.run("read a.txt --session s");
-    ws.run_args(&["edit", "a.txt", "--old", "line 7\n", "--new", "seven\n", "--session", "s"]);
+    ws.run_args(&["edit", "a.txt", "--old", "30", "--new", "thirty", "--session", "s"]).text();
     let call = |id: u64, name: &str, arguments: Value| json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": name, "arguments": arguments}});
     let lines = [
         json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}}),
@@ -316,5 +319,4 @@ fn looking_back_and_reads_in_pi_are_replayed() {
     }
     // A read, an edit, two looks back, four reads in pi.
     assert!(verified >= 8 && open.contains(&"no_text".to_owned()), "{verified} {open:?} {said}");
-    assert!(!open.contains(&"not_rerun".to_owned()), "{open:?}");
 }

@@ -213,7 +213,8 @@ impl Writing<'_> {
             written = batch.upto;
             has_changed |= batch.is_urgent;
             // After those that wait were told: a signature is not part of what is acknowledged. A program that only looks and ends
-            // at once leaves it to the next one.
+            // at once leaves it to the next one, unless nothing was ever signed.
+            has_changed |= self.writer.as_ref().is_some_and(|writer| !writer.was_signed());
             let is_due = self.signed.map_or(began, |(at, _)| at).elapsed() >= UNSIGNED;
             let is_last = batch.is_over && (has_changed || began.elapsed() >= UNSIGNED);
             let is_new = self.signed.map_or(0, |(_, calls)| calls) < written;

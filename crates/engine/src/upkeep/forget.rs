@@ -253,6 +253,7 @@ impl Engine {
         }
         let mut writer = self.audit_writer()?;
         let told = writer.erase(self.now(), &is_meant)?;
+        writer.sign()?;
         writer.close(0);
         Ok(told)
     }

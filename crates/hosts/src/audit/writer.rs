@@ -79,6 +79,8 @@ pub struct AuditWriter {
     kept: Option<(u64, u64)>,
     /// The log that was put aside to begin this one.
     aside: Option<String>,
+    /// Whether anything was ever signed when it was opened.
+    was_signed: bool,
 }
 
 impl AuditWriter {
@@ -108,13 +110,14 @@ impl AuditWriter {
         let turn = parts.lock()?;
         let (key, is_new) = key(&*parts)?;
         let mut tail = Tail::load(&*parts)?;
-        fits(&*parts, &key, &tail)?;
+        let was_signed = fits(&*parts, &key, &tail)?.is_some();
         let (aside, why) = aside.unzip();
         let mut lines = Vec::new();
         if is_new {
             lines.push(Line::Began(BeganLine { v: SCHEMA, at: with.now, aside: aside.clone(), why }));
         }
-        let this = Self { parts, key, writer, count, own, keeps_texts: with.keeps_texts, kept: None, aside };
+        let this =
+            Self { parts, key, writer, count, own, keeps_texts: with.keeps_texts, kept: None, aside, was_signed };
         if tail.torn > 0 && tail.size() > 0 {
             let why = "an append was cut off".to_owned();
             lines.push(Line::Gap(GapLine { v: SCHEMA, at: with.now, writer: None, missing: 0, why }));
@@ -142,6 +145,12 @@ impl AuditWriter {
     #[must_use]
     pub fn aside(&self) -> Option<&str> {
         self.aside.as_deref()
+    }
+
+    /// Whether the log had a checkpoint when it was opened.
+    #[must_use]
+    pub fn was_signed(&self) -> bool {
+        self.was_signed
     }
 
     /// How this process counts its calls now.
