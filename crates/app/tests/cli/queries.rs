@@ -233,7 +233,7 @@ fn calls_that_fail_are_logged_and_replayed() {
         ("read none.txt", "NOT_FOUND"),
         ("read dir", "NOT_A_FILE"),
         ("read a.txt --offset 9", "BAD_RANGE"),
-        ("grep ( a.txt", "BAD_QUERY"),
+        ("grep --regex ( a.txt", "BAD_QUERY"),
         ("read bad.bin", "NOT_TEXT"),
     ] {
         let done = ws.run(&format!("{words} --session s --set call_log=true --json"));
