@@ -131,9 +131,9 @@ fn calls_that_got_no_line_are_said_before_the_next_one() {
     writer.close(9);
     let log = AuditLog::open(&store).unwrap().unwrap();
     let gaps: Vec<u64> = (0..log.size().unwrap())
-        .filter_map(|entry| match Line::parse(&log.entry(entry).unwrap()) {
-            Some(Line::Gap(gap)) => Some(gap.missing),
-            _ => None,
+        .filter_map(|entry| {
+            let line = Line::parse(&log.entry(entry).unwrap());
+            if let Some(Line::Gap(gap)) = line { Some(gap.missing) } else { None }
         })
         .collect();
     assert_eq!(gaps, [4, 1]);
