@@ -119,7 +119,13 @@ impl Drop for Ending {
     fn drop(&mut self) {
         self.0.finish_concerns();
         let is_of_audit = |notice: &Notice| {
-            matches!(notice, Notice::NotAudited { .. } | Notice::NotWitnessed(_) | Notice::AuditPutAside(_))
+            matches!(
+                notice,
+                Notice::NotAudited { .. }
+                    | Notice::NotLogged { .. }
+                    | Notice::NotWitnessed(_)
+                    | Notice::AuditPutAside(_)
+            )
         };
         let told: Vec<Notice> = self.0.take_notices().into_iter().filter(is_of_audit).collect();
         notices(None, &told);

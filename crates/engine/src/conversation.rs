@@ -129,6 +129,11 @@ pub trait Conversation {
         Ask::new(now, target.offset, target.limit, limits)
     }
 
+    /// The name of the file as the host's own page of it may print it; `None` where pages are ours.
+    fn page_name(&self, _read: &Read, _target: &ResolvedTarget) -> Option<String> {
+        None
+    }
+
     /// The path under which the conversation knows a file.
     fn key(&self, file: &FileRef) -> PathKey {
         file.key().clone()

@@ -16,12 +16,13 @@ mod undo;
 mod versions;
 mod watch;
 
+pub(crate) use blame::blamed_again;
 pub use blame::{Blamed, BlamedLine};
 pub use context::{ContextFound, KnownFile, KnownState, RecentFile, Uncommitted};
 pub use error::HistoryError;
 pub use git::{Compared, DiffStatus};
-pub(crate) use log::cut;
 pub use log::{FilesListed, HistoryEntry, HistoryListed, ListedFile, ShownVersion};
+pub(crate) use log::{HistoryAgain, cut};
 pub use look::Looked;
 pub use rewind::{Rewound, RewoundFile};
 pub use since::ChangesFound;

@@ -54,6 +54,7 @@ impl Engine {
         target.pick(&snapshot.text, read, &limits)?;
         let (now, path, key) = (&snapshot.text, target.file.key(), conversation.key(&target.file));
         let ask = conversation.ask(now, read, &target, &limits).map_err(|source| target.bad_range(source))?;
+        self.notes_page(&*conversation, read, &target);
         // hosts: whether anything may be relied on
         let mut context = conversation.context(self, read, &target.file, &snapshot);
         self.leave_view_out(conversation.log(), &mut context, (&target, &snapshot));

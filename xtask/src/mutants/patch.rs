@@ -39,9 +39,9 @@ pub(crate) enum Runs {
     Rewinds,
 }
 
-/// The tests of the rules of edits, and of what conversations see.
-const TESTS: [&str; 8] =
-    ["test", "--locked", "--lib", "--test=sights", "-p", "readproof-core", "-p", "readproof-testkit"];
+/// The tests of the rules of edits, of what conversations see, and of the logs.
+const TESTS: [&str; 9] =
+    ["test", "--locked", "--lib", "--test=sights", "--test=logs", "-p", "readproof-core", "-p", "readproof-testkit"];
 
 impl Runs {
     /// Its name in log files.

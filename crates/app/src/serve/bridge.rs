@@ -86,6 +86,7 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], clock: fn() -> u64
         }
     }
     server.engine.finish_logs();
+    server.engine.finish_concerns();
     Ok(())
 }
 
@@ -204,7 +205,7 @@ impl Server {
 
     /// Performs an operation at the leaf of a request.
     fn ask(&mut self, request: &Request<'_>, operation: Operation, cancelled: &dyn Fn() -> bool) -> Performed {
-        let caller = self.caller.clone();
+        let caller = self.in_conversation();
         self.ask_as(request, &caller, operation, cancelled)
     }
 

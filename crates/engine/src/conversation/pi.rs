@@ -6,6 +6,7 @@ mod moment;
 mod session;
 mod texts;
 
+pub(crate) use call::ask_of_page;
 pub use call::{PiCall, PiCut, PiGiven, PiInstead, PiMeta, instead};
 pub use session::{PiFile, PiSession, PiSpan, PiView, pi_session};
 pub use texts::PiSources;

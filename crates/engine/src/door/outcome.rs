@@ -344,6 +344,13 @@ pub enum Notice {
     Unindexed(Unindexed),
     /// How a comparison is to be taken.
     Compared(CompareNotice),
+    /// Calls have no line in the query log.
+    NotLogged {
+        /// How many.
+        calls: u64,
+        /// Why the latest has none.
+        why: Arc<Error>,
+    },
     /// Calls have no line in the audit log.
     NotAudited {
         /// How many; 0 if they have, and it could not be signed.

@@ -202,10 +202,11 @@ impl Conversation for PiCall<'_> {
     }
 
     fn ask(&self, now: &Text, read: &Read, target: &ResolvedTarget, _limits: &Limits) -> Result<Ask, ScopeError> {
-        let has_range = read.offset.is_none() && target.offset.is_some();
-        let bare = read.path.rsplit_once(':').filter(|_| has_range);
-        let path = bare.map_or(read.path.as_str(), |(bare, _)| bare);
-        Ask::paged(now, target.offset, target.limit, path, &STYLE)
+        ask_of_page(now, (target.offset, target.limit), bare(read, target))
+    }
+
+    fn page_name(&self, read: &Read, target: &ResolvedTarget) -> Option<String> {
+        Some(bare(read, target).to_owned())
     }
 
     fn key(&self, file: &FileRef) -> PathKey {
@@ -332,6 +333,22 @@ impl Conversation for PiCall<'_> {
         }
         Ok(Some(status))
     }
+}
+
+/// Which lines a page of the host shows, for a read that was cut so: `name` is what [`Conversation::page_name`] said of it.
+pub(crate) fn ask_of_page(
+    now: &Text,
+    (offset, limit): (Option<u64>, Option<u64>),
+    name: &str,
+) -> Result<Ask, ScopeError> {
+    Ask::paged(now, offset, limit, name, &STYLE)
+}
+
+/// The path of a read without the range that it may end in.
+fn bare<'r>(read: &'r Read, target: &ResolvedTarget) -> &'r str {
+    let has_range = read.offset.is_none() && target.offset.is_some();
+    let bare = read.path.rsplit_once(':').filter(|_| has_range);
+    bare.map_or(read.path.as_str(), |(bare, _)| bare)
 }
 
 fn cut(page: &Page, limits: &Limits) -> Option<PiCut> {

@@ -21,7 +21,7 @@ use tempfile::TempDir;
 use crate::{
     ask::Ask,
     changes::Draft,
-    kept::{Keep, Kept, Texts},
+    kept::{Keep, Kept, Texts, some_logged},
     op::Random,
     world::{
         Broken, Shape, Watched, changed, line, lines,
@@ -51,8 +51,6 @@ const LARGE: [&str; 4] = ["long.txt", "wide.txt", "giant.txt", "edge.txt"];
 
 /// The workspace and its engine.
 pub(super) struct World {
-    /// Removed when the world is dropped.
-    _dir: TempDir,
     /// Its canonical path.
     pub(super) root: PathBuf,
     /// The path by which it was opened.
@@ -68,6 +66,8 @@ pub(super) struct World {
     history: BTreeMap<String, Vec<String>>,
     /// Every text that a file ever had or was said to have.
     texts: BTreeMap<String, Arc<str>>,
+    /// Removed when the world is dropped, after the threads of its engines ended.
+    _dir: TempDir,
 }
 
 impl World {
@@ -78,6 +78,7 @@ impl World {
         let shape = if random.below(3) == 0 { Shape::Tiny } else { Shape::Ample };
         let answers = if random.below(6) == 0 { Answers::Seed } else { Answers::Held };
         let settings = Settings { answers, policy: crate::nobody_asks(), ..Settings::default() };
+        let settings = some_logged(seed, settings);
         let root = top.join("real");
         fs::create_dir_all(root.join("sub"))?;
         symlink("sub", root.join("folder"))?;
