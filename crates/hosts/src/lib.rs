@@ -7,6 +7,7 @@
 pub mod approvals;
 pub mod audit;
 pub mod calls;
+pub mod claude_code;
 pub mod codex;
 pub mod pi;
 pub mod session;

@@ -74,7 +74,8 @@ impl<'a> Scan<'a> {
         self.at = 0;
     }
 
-    fn peek(&self) -> Option<u8> {
+    /// The next byte.
+    pub(crate) fn peek(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
     }
 
@@ -132,6 +133,25 @@ impl<'a> Scan<'a> {
                     self.at += 1;
                     return Some(());
                 }
+                _ => return None,
+            }
+        }
+    }
+
+    /// Consumes an array; `element` consumes each value.
+    pub(crate) fn array(&mut self, mut element: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
+        self.eat(b'[')?;
+        if self.peek()? == b']' {
+            self.at += 1;
+            return Some(());
+        }
+        loop {
+            element(self)?;
+            let next = self.peek()?;
+            self.at += 1;
+            match next {
+                b',' => {}
+                b']' => return Some(()),
                 _ => return None,
             }
         }
