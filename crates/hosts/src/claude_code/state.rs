@@ -108,7 +108,7 @@ impl Step<'_> {
         let path = self.key(&name);
         // Blocks that are no text are an image or a document; the host never alters those.
         let recorded = text.map(|_| self.transcript.recorded(id, self.source));
-        if let (Some(sent), Some(recorded)) = (text, recorded)
+        if let (Some(sent), Some(recorded), false) = (text, recorded, failed)
             && !recorded.is_some_and(|recorded| is_as_recorded(sent, &recorded))
         {
             self.transcript.requests.altered = true;
@@ -146,7 +146,8 @@ impl Step<'_> {
                 None => self.void(path),
             };
         }
-        let shape = self.transcript.results.get(id).and_then(|recorded| recorded.shape(self.source));
+        let recorded = || self.transcript.results.get(id).and_then(|recorded| recorded.shape(self.source));
+        let shape = recorded().or_else(|| self.transcript.told.get(id).copied());
         let more_asked = input
             .limit
             .as_ref()
@@ -157,7 +158,7 @@ impl Step<'_> {
 
     fn shown(&mut self, path: PathKey, shown: &Numbered<'_>, end: bool) {
         let Some(lines) = shown.lines() else { return self.void(path) };
-        let text = shown.text();
+        let text = shown.text(end);
         let version = text.version();
         self.keep(text);
         self.apply(&Event::Shown { path, version, lines: Some(lines), end, part: None });

@@ -9,6 +9,7 @@ use readproof_core::{
 use std::{
     borrow::Cow,
     collections::{BTreeMap, BTreeSet},
+    ops::Range,
 };
 
 use super::{
@@ -112,12 +113,15 @@ pub struct Transcript {
     kept: BTreeSet<Id>,
     pub(super) calls: BTreeMap<Box<str>, Call>,
     pub(super) results: BTreeMap<Box<str>, Recorded>,
+    pub(super) told: BTreeMap<Box<str>, Shape>,
     pub(super) attached: Vec<Attached>,
     pub(super) sent: BTreeMap<Id, Sent>,
     pub(super) messages: BTreeMap<ContentHash, Stored>,
     claims: Vec<Claim>,
-    /// How many of the claims were hashed.
+    /// How many of the claims were hashed, or are in `passed`.
     hashed: usize,
+    /// Claims before a compaction that were not hashed: the host names those no more, so only earlier calls need them.
+    passed: Vec<Range<usize>>,
     /// The message that the last line belongs to, if it was one.
     run: Option<(Role, Option<Box<str>>)>,
     skipped: usize,
@@ -145,6 +149,8 @@ impl Transcript {
             messages: BTreeMap::new(),
             claims: Vec::new(),
             hashed: 0,
+            passed: Vec::new(),
+            told: BTreeMap::new(),
             run: None,
             skipped: 0,
             last: None,
@@ -231,7 +237,7 @@ impl Transcript {
                     Payload::Boundary { kept } => {
                         self.kept.extend(kept);
                         self.run = None;
-                        // The host never again names these messages by what their lines say.
+                        self.passed.push(self.hashed..self.claims.len());
                         self.hashed = self.claims.len();
                     }
                     Payload::Nothing => {}
@@ -311,21 +317,26 @@ impl Transcript {
 
     /// Finds a message that requests name by its hash: in a line of its own, or made of lines of the conversation.
     pub(super) fn stored(&mut self, hash: ContentHash, source: &dyn Source) -> Option<&Stored> {
-        if !self.messages.contains_key(&hash) && self.hashed < self.claims.len() {
-            self.hash_claims(source);
+        if !self.messages.contains_key(&hash) {
+            let fresh = std::mem::replace(&mut self.hashed, self.claims.len())..self.claims.len();
+            self.hash_claims(fresh, source);
+        }
+        while !self.messages.contains_key(&hash) {
+            let Some(passed) = self.passed.pop() else { break };
+            self.hash_claims(passed, source);
         }
         self.messages.get(&hash)
     }
 
-    /// Hashes the messages of the lines that came since. A message may end at each of its lines.
-    fn hash_claims(&mut self, source: &dyn Source) {
+    /// Hashes the messages of these lines. A message may end at each of its lines.
+    fn hash_claims(&mut self, claims: Range<usize>, source: &dyn Source) {
         // A message whose first lines were hashed before is hashed from its beginning again.
-        let mut from = self.hashed;
+        let mut from = claims.start;
         while from > 0 && self.claims.get(from).is_some_and(|claim| !claim.begins) {
             from -= 1;
         }
         let (mut blocks, mut spans, mut sound) = (Vec::new(), Vec::new(), false);
-        for at in from..self.claims.len() {
+        for at in from..claims.end {
             let Claim { role, content, begins } = &self.claims[at];
             if *begins {
                 (blocks, spans, sound) = (Vec::new(), Vec::new(), true);
@@ -333,12 +344,16 @@ impl Transcript {
             spans.push(*content);
             let appended = content.get(source).and_then(|content| append_blocks(&content, &mut blocks));
             sound = sound && appended.is_some();
-            if sound && at >= self.hashed {
+            if sound && at >= claims.start {
                 let hash = message_hash(&blocks, role.raw());
                 self.messages.entry(hash).or_insert_with(|| Stored::Lines(*role, spans.clone()));
             }
         }
-        self.hashed = self.claims.len();
+    }
+
+    /// What a hook told of a read. Agents' transcripts do not have it.
+    pub fn told(&mut self, call: &str, first: u32, lines: u32, total: u32) {
+        self.told.entry(call.into()).or_insert(Shape { first, lines, total });
     }
 
     /// What the host recorded as the text of a result.

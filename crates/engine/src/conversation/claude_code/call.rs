@@ -75,6 +75,8 @@ impl<'t> HostReadCall<'t> {
         batch.continue_with(transcript.message_of(&self.read.call).map(str::to_owned));
         let other = batch.holds_other(&key, now.hash());
         batch.answer(key.clone(), now.hash());
+        let shown = u32::try_from(self.read.content.split('\n').count()).unwrap_or(u32::MAX);
+        transcript.told(&self.read.call, self.read.first, shown, self.read.total);
         // The model sees the results of one message together.
         let beside = transcript.siblings(&self.read.call, lines);
         if other || beside.iter().any(|call| call.changes && call.path.as_ref().is_none_or(|path| *path == key)) {
