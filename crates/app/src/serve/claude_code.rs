@@ -23,6 +23,9 @@ pub(crate) const AFTER_READ: &str = "claude_code_after_read";
 /// Asked before each call that names a file.
 pub(crate) const BEFORE_CALL: &str = "claude_code_before_call";
 
+/// Asked after a compaction.
+pub(crate) const AFTER_COMPACTION: &str = "claude_code_after_compaction";
+
 /// How long the host may take to write down what it sent.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(150);
 
@@ -100,14 +103,19 @@ pub(crate) fn after_read(
     let AfterRead { path, transcript, read } = asked;
     let total = read.total;
     let mut sessions = locked(sessions);
-    let mut conversation = sessions.call(transcript, read.clone());
     let operation = Operation::Read(Read { path: path.clone(), ..Read::default() });
+    let mut conversation = sessions.call(transcript, read.clone());
     let call = Call { caller, conversation: &mut conversation, operation, control: Control::WAIT };
-    let Ok(Reading::Answer(answer)) = engine.perform(call).and_then(Outcome::into_reading) else {
+    let done = engine.perform(call).and_then(Outcome::into_reading);
+    drop(conversation);
+    let Ok(Reading::Answer(answer)) = done else {
         return UNTOUCHED.to_owned();
     };
     match answer.mode {
-        Mode::Unchanged | Mode::UnchangedRange => marked(path, &answer.text, total).to_string(),
+        Mode::Unchanged | Mode::UnchangedRange => {
+            sessions.marked(transcript);
+            marked(path, &answer.text, total).to_string()
+        }
         // A diff would be numbered like lines of the file.
         Mode::Full | Mode::BaselineFallback | Mode::Diff => UNTOUCHED.to_owned(),
     }
@@ -118,6 +126,19 @@ fn marked(path: &str, marker: &str, total: u32) -> Value {
     let file = json!({"filePath": path, "content": marker, "numLines": 1, "startLine": 0, "totalLines": total});
     json!({"hookSpecificOutput": {"hookEventName": "PostToolUse", "updatedToolOutput": {"type": "text", "file": file}}})
 }
+
+/// The hook's answer after a compaction: the host may have compacted before the model saw the last markers.
+pub(crate) fn after_compaction(sessions: &Mutex<HostSessions>, given: &Map<String, Value>) -> String {
+    let file = text(given, "transcript").and_then(|session| transcript(&session, text(given, "agent").as_deref()));
+    if !file.is_some_and(|file| locked(sessions).compacted(&file)) {
+        return UNTOUCHED.to_owned();
+    }
+    json!({"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": GONE}}).to_string()
+}
+
+/// What the model is told then.
+const GONE: &str = "[readproof: answers `[readcache: unchanged …]` from before this compaction stand for text that may be out of \
+                    sight now; read a file again to see it]";
 
 /// The hook's answer before a call: denied if a rule of the workspace denies the file.
 pub(crate) fn before_call(engine: &Engine, caller: &Caller, given: &Map<String, Value>) -> String {

@@ -37,7 +37,7 @@ use self::{
     roots::{Open, Workspace, Workspaces},
 };
 use super::{
-    claude_code::{self, AFTER_READ, AfterRead, BEFORE_CALL, PATIENCE, PAUSE, UNTOUCHED},
+    claude_code::{self, AFTER_COMPACTION, AFTER_READ, AfterRead, BEFORE_CALL, PATIENCE, PAUSE, UNTOUCHED},
     locked,
     parting::{GRACE, exit_with_client},
 };
@@ -183,7 +183,7 @@ impl Server {
         context: &RequestContext<RoleServer>,
     ) -> Option<CallToolResult> {
         let name = request.name.as_ref();
-        if name != AFTER_READ && name != BEFORE_CALL {
+        if ![AFTER_READ, BEFORE_CALL, AFTER_COMPACTION].contains(&name) {
             return None;
         }
         let workspace = self.workspaces.for_call(context).await;
@@ -214,6 +214,10 @@ impl Server {
             }
             None if name == BEFORE_CALL => {
                 in_lane(Box::new(move |engine| claude_code::before_call(engine, &caller, &given))).await
+            }
+            None if name == AFTER_COMPACTION => {
+                let sessions = Arc::clone(&self.sessions);
+                in_lane(Box::new(move |_| claude_code::after_compaction(&sessions, &given))).await
             }
             None => Ok(ToolOutput::default()),
         };

@@ -6,12 +6,12 @@ mod call;
 
 pub use call::{HostRead, HostReadCall};
 
-use readproof_core::{decide::Reason, limits::Answers};
+use readproof_core::decide::Reason;
 use readproof_disk::{Appended, TranscriptFile};
 use readproof_hosts::claude_code::{Distrust, Source, Transcript};
 use std::{
     borrow::Cow,
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
 };
 
@@ -28,6 +28,8 @@ const FOLLOWED: usize = 16;
 #[derive(Default)]
 pub struct HostSessions {
     files: BTreeMap<PathBuf, Followed>,
+    /// Transcripts in which a marker was given since their last compaction.
+    marked: BTreeSet<PathBuf>,
 }
 
 /// One transcript.
@@ -67,6 +69,17 @@ impl HostSessions {
         Ok(!matches!(known.err(), Some(Distrust::NoCall | Distrust::NotRecorded)))
     }
 
+    /// Notes that a marker was given.
+    pub fn marked(&mut self, file: &Path) {
+        self.marked.insert(file.to_path_buf());
+    }
+
+    /// Whether a marker was given since the last compaction. The host may compact before the model sees the marker, and what it stands
+    /// for is then gone.
+    pub fn compacted(&mut self, file: &Path) -> bool {
+        self.marked.remove(file)
+    }
+
     /// A read that the host made; to be followed first.
     pub fn call<'t>(&'t mut self, file: &Path, read: HostRead) -> HostReadCall<'t> {
         HostReadCall::new(self.files.get_mut(file), read)
@@ -75,7 +88,7 @@ impl HostSessions {
 
 impl Followed {
     fn open(engine: &Engine, file: &Path) -> Result<Self, Error> {
-        let mut transcript = Transcript::new(Answers::Held);
+        let mut transcript = Transcript::new(engine.shared.settings.answers);
         if let Some((from, to)) = alias(&engine.root) {
             transcript.rename(&from, &to);
         }

@@ -4,7 +4,7 @@ use readproof_core::{
     alike::alike,
     decide::{Ask, Reason},
     knowledge::{Event, Held, Knowledge},
-    limits::{Answers, Limits},
+    limits::Limits,
     operation::Read,
     path::PathKey,
     scope::{Lines, Scope, ScopeError},
@@ -69,7 +69,7 @@ impl<'t> HostReadCall<'t> {
 
     /// What is held of the file where the call was made, with lines of other texts counted where they are the same now.
     fn derive(&mut self, engine: &Engine, file: &FileRef, now: &Text) -> Result<Knowledge, Reason> {
-        let key = self.key(file);
+        let (key, answers) = (self.key(file), engine.shared.settings.answers);
         let Some(followed) = self.followed.as_mut() else { return Err(Reason::NotRecorded) };
         let Followed { file: lines, transcript, batch } = &mut **followed;
         batch.continue_with(transcript.message_of(&self.read.call).map(str::to_owned));
@@ -86,14 +86,14 @@ impl<'t> HostReadCall<'t> {
         let mut held = known.knowledge().clone();
         for span in overtaken(engine, file, known, held.of(&key), self.on_disk)? {
             let event = Event::Refreshed { paths: vec![key.clone()], scope: Scope::Lines(span) };
-            held.apply(0, &event, Answers::Held);
+            held.apply(0, &event, answers);
         }
         for version in held.of(&key).iter().flat_map(Held::versions) {
             self.texts.extend(known.text(version.hash).map(|text| (version.hash, text.clone())));
         }
         let pieces = alike(held.of(&key), now, |hash| self.texts.get(&hash).cloned());
         if !pieces.is_empty() {
-            held.apply(0, &Event::Alike { path: key, version: now.version(), pieces }, Answers::Held);
+            held.apply(0, &Event::Alike { path: key, version: now.version(), pieces }, answers);
         }
         Ok(held)
     }
@@ -183,9 +183,9 @@ impl Conversation for HostReadCall<'_> {
         context
     }
 
-    fn held(&mut self, _engine: &Engine, context: &CallContext, _path: &PathKey) -> KnowledgeAtCall {
+    fn held(&mut self, engine: &Engine, context: &CallContext, _path: &PathKey) -> KnowledgeAtCall {
         let held = context.plain.map_or_else(|| self.held.clone(), Err);
-        KnowledgeAtCall::at(held, Answers::Held)
+        KnowledgeAtCall::at(held, engine.shared.settings.answers)
     }
 
     fn load(&self, _engine: &Engine, hash: ContentHash) -> Loaded {
