@@ -63,7 +63,11 @@ impl HostSessions {
             self.files.insert(file.to_path_buf(), opened);
         }
         let Some(followed) = self.files.get_mut(file) else { return Ok(false) };
-        followed.follow()?;
+        if let Err(error) = followed.follow() {
+            // What is not known to go on counts for nothing.
+            self.files.remove(file);
+            return Err(error);
+        }
         let Followed { file, transcript, .. } = followed;
         let known = transcript.known_at_call(call, file);
         Ok(!matches!(known.err(), Some(Distrust::NoCall | Distrust::NotRecorded)))
