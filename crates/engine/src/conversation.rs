@@ -139,17 +139,10 @@ pub trait Conversation {
         file.key().clone()
     }
 
-    /// Whether the host answers a read of this text itself.
-    fn declines(&mut self, _engine: &Engine, _file: &FileRef, _read: &Snapshot) -> Option<NotOurs> {
+    /// Whether the host answers a read of this text itself. A host that read the file puts the text that it shows in place of the
+    /// disk's.
+    fn declines(&mut self, _engine: &Engine, _file: &FileRef, _read: &mut Snapshot) -> Option<NotOurs> {
         None
-    }
-
-    /// The snapshot that the answer is about. A host that read the file itself has shown that text, not what the disk has now.
-    ///
-    /// # Errors
-    /// Why the host answers after all.
-    fn seen(&mut self, _engine: &Engine, snapshot: Snapshot) -> Result<Snapshot, NotOurs> {
-        Ok(snapshot)
     }
 
     /// Opens what a read needs. If that fails, nothing is relied on, but the text is still sent.

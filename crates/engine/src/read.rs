@@ -44,16 +44,11 @@ impl Engine {
         let mut target = self.resolve_or_suffix(read, control)?;
         control.check_cancelled()?;
         // disk: the only read of the file
-        let snapshot = self.look_or_view(&mut target, read.decoding, control)?;
+        let mut snapshot = self.look_or_view(&mut target, read.decoding, control)?;
         control.check_cancelled()?;
-        if let Some(declined) = conversation.declines(self, &target.file, &snapshot) {
+        if let Some(declined) = conversation.declines(self, &target.file, &mut snapshot) {
             return Ok(Some(Reading::NotOurs(declined)));
         }
-        // hosts: what the host itself read, if it did
-        let snapshot = match conversation.seen(self, snapshot) {
-            Ok(snapshot) => snapshot,
-            Err(declined) => return Ok(Some(Reading::NotOurs(declined))),
-        };
         let limits = conversation.limits(self, read);
         // core: which lines are meant, and which of them one plain answer would show
         target.pick(&snapshot.text, read, &limits)?;

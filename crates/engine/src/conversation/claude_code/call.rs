@@ -163,14 +163,16 @@ impl Conversation for HostReadCall<'_> {
         PathKey::new(&file.absolute())
     }
 
-    fn declines(&mut self, engine: &Engine, file: &FileRef, read: &Snapshot) -> Option<NotOurs> {
-        engine.shared.sensitive.is_sensitive_read(file, read).then_some(NotOurs::Sensitive)
-    }
-
-    fn seen(&mut self, _engine: &Engine, snapshot: Snapshot) -> Result<Snapshot, NotOurs> {
-        let text = text_of_read(&self.read.content, self.read.first, self.read.total).ok_or(NotOurs::OtherText)?;
-        self.on_disk = Some(snapshot.text.hash());
-        Ok(Snapshot { text, ..snapshot })
+    fn declines(&mut self, engine: &Engine, file: &FileRef, read: &mut Snapshot) -> Option<NotOurs> {
+        if engine.shared.sensitive.is_sensitive_read(file, read) {
+            return Some(NotOurs::Sensitive);
+        }
+        let Some(text) = text_of_read(&self.read.content, self.read.first, self.read.total) else {
+            return Some(NotOurs::OtherText);
+        };
+        self.on_disk = Some(read.text.hash());
+        read.text = text;
+        None
     }
 
     fn context(&mut self, engine: &Engine, read: &Read, file: &FileRef, snapshot: &Snapshot) -> CallContext {
