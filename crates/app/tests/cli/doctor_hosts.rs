@@ -62,7 +62,7 @@ fn a_host_that_is_not_used_is_one_quiet_line() {
 #[test]
 fn what_init_wrote_is_well() {
     let world = real();
-    for host in &HOSTS[..7] {
+    for host in &HOSTS[1..8] {
         for scope in ["project", "user"] {
             world.run(&format!("init {host} --scope {scope} --yes")).text();
         }

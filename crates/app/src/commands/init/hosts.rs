@@ -87,7 +87,8 @@ impl Host {
             Scope::User => self.user_folder(around),
         };
         if self.has_plugin() {
-            return self.permit_files(scope, workspace, around);
+            // The path of a folder of this machine means nothing to others who share the project.
+            return self.permit_files(scope, workspace, around).map(|files| files.into_iter().take(1).collect());
         }
         let names: &[&str] = match (self, scope) {
             (Self::ClaudeCode, _) => &[],
