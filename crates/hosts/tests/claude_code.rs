@@ -1,4 +1,5 @@
 //! Recorded sessions of the real Claude Code, trimmed: what is held at each call, worked out from its own record of what it sent.
+#![allow(clippy::unwrap_used, reason = "tests and their helpers")]
 
 use readproof_core::{knowledge::Held, limits::Answers};
 use readproof_hosts::claude_code::{Distrust, Source, Transcript};
