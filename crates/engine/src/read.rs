@@ -44,9 +44,9 @@ impl Engine {
         let mut target = self.resolve_or_suffix(read, control)?;
         control.check_cancelled()?;
         // disk: the only read of the file
-        let snapshot = self.look_or_view(&mut target, read.decoding, control)?;
+        let mut snapshot = self.look_or_view(&mut target, read.decoding, control)?;
         control.check_cancelled()?;
-        if let Some(declined) = conversation.declines(self, &target.file, &snapshot) {
+        if let Some(declined) = conversation.declines(self, &target.file, &mut snapshot) {
             return Ok(Some(Reading::NotOurs(declined)));
         }
         let limits = conversation.limits(self, read);

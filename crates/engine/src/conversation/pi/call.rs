@@ -213,7 +213,7 @@ impl Conversation for PiCall<'_> {
         PathKey::new(&file.absolute())
     }
 
-    fn declines(&mut self, engine: &Engine, file: &FileRef, read: &Snapshot) -> Option<NotOurs> {
+    fn declines(&mut self, engine: &Engine, file: &FileRef, read: &mut Snapshot) -> Option<NotOurs> {
         let declined = if is_image(read.text.as_str()) {
             NotOurs::Image
         } else if engine.shared.sensitive.is_sensitive_read(file, read) {
