@@ -124,7 +124,14 @@ impl Judge {
                 self.batch.push(call.clone());
                 self.calls.insert(call.id.clone(), call.asks.clone());
             }
-            Seen::Result { call, text, failed } => return self.result(call, text.as_deref(), *failed),
+            Seen::Result { call, text, failed } => {
+                let answer = self.result(call, text.as_deref(), *failed);
+                // What the program has to say goes into the last result of a message.
+                for piece in text.iter().flat_map(|text| wire::behind(text)) {
+                    self.said(piece);
+                }
+                return answer;
+            }
         }
         None
     }

@@ -64,6 +64,22 @@ fn body(text: &str) -> (&str, bool) {
     text.find(&told).map_or((text, false), |at| (&text[..at], true))
 }
 
+/// What the host says behind the text of a result, piece by piece.
+pub(super) fn behind(text: &str) -> Vec<&str> {
+    let (body, told) = body(text);
+    if !told {
+        return Vec::new();
+    }
+    let end = "</system-reminder>";
+    let mut pieces = Vec::new();
+    let mut rest = text[body.len()..].trim_start_matches('\n');
+    while let Some(at) = rest.find(end) {
+        pieces.push(&rest[..at + end.len()]);
+        rest = rest[at + end.len()..].trim_start_matches('\n');
+    }
+    pieces
+}
+
 /// What follows `[readcache: `.
 fn marker(words: &str) -> Option<Marker<'_>> {
     if let Some([total]) = fields(words, "unchanged, {} lines]") {
