@@ -21,6 +21,10 @@ export async function startModel(options) {
 class Model {
 	/** Every request: of which kind it is, what was sent, and what was answered. */
 	requests = [];
+	/** What a script expects of the result of a call, by its id. */
+	expected = {};
+	/** More of the environment for commands. */
+	env = {};
 	#turn = { main: 0, agent: 0 };
 	#calls = 0;
 	#files = {};
@@ -53,7 +57,7 @@ class Model {
 		const body = JSON.parse(text);
 		const came = performance.now();
 		const { kind, steps } = this.#steps(body);
-		for (const { sh } of steps.filter(({ sh }) => sh)) execFileSync("bash", ["-c", sh], { cwd: this.workspace });
+		for (const { sh } of steps.filter(({ sh }) => sh)) execFileSync("bash", ["-c", sh], { cwd: this.workspace, env: { ...process.env, ...this.env } });
 		const content = steps.flatMap((step) => this.#block(step));
 		if (content.length === 0) content.push({ type: "text", text: "Well." });
 		const { messages, context_management } = body;
@@ -79,7 +83,9 @@ class Model {
 		if (step.say) return [{ type: "text", text: step.say }];
 		if (!step.t) return [];
 		this.#calls++;
-		return [{ type: "tool_use", id: step.id ?? `toolu_${String(this.#calls).padStart(4, "0")}`, name: step.t, input: step.a }];
+		const id = `toolu_${String(this.#calls).padStart(4, "0")}`;
+		if (step.expected) this.expected[id] = step.expected;
+		return [{ type: "tool_use", id, name: step.t, input: step.a }];
 	}
 
 	/** The files that changed since the last request; `null` for one that is gone. */

@@ -13,8 +13,8 @@ export const PROJECT = "@P";
 
 /**
  * Plays `script`: `files` by name, `runs` of the program one after the other, each with `prompts` (text, or `{ sh }` to run between two),
- * `turns` of the model and more `args`; `agent` turns; `settings` of the user. `@S` in `args` is the session, `@U` the place of its first
- * answer. `plugin` is the folder of the plugin, `null` for none.
+ * `turns` of the model, more `args`, and a command to run `before`; `agent` turns; `settings` of the user. `@S` in `args` is the session, `@U` the end of its first
+ * prompt. `plugin` is the folder of the plugin, `null` for none.
  */
 export async function play(script, { base, packages, program, plugin, delay = 50 }) {
 	const [workspace, home, tmp] = ["project", "home", "tmp"].map((name) => path.join(base, name));
@@ -43,7 +43,10 @@ export async function play(script, { base, packages, program, plugin, delay = 50
 	};
 	const state = { workspace, env, model, packages, plugin };
 	const said = [];
-	for (const run of runs) said.push(await once({ ...run, prompts: run.prompts ?? ["Go."] }, script, state));
+	for (const run of runs) {
+		if (run.before) execFileSync("bash", ["-c", run.before], { cwd: workspace, env: { ...process.env, HOME: home } });
+		said.push(await once({ ...run, prompts: run.prompts ?? ["Go."] }, script, state));
+	}
 	await model.close();
 	return { workspace, home, model, said, folder: path.join(home, ".claude", "projects", workspace.replaceAll(/[^a-zA-Z0-9]/g, "-")) };
 }
@@ -54,13 +57,14 @@ async function once(run, script, state) {
 	const fill = (word) => word.replaceAll("@S", state.session ?? "").replaceAll("@U", state.place ?? "").replaceAll(PROJECT, workspace);
 	const words = ["--print", "--model", "claude-sonnet-4-5", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions"];
 	const child = spawn(claude, [...words, ...(plugin ? ["--plugin-dir", plugin] : []), ...(script.args ?? []), ...(run.args ?? []).map(fill)], { cwd: workspace, env, detached: true, stdio: ["pipe", "pipe", "pipe"] });
+	state.model.env = { CLAUDE_PID: String(child.pid) };
 	const ended = new Promise((resolve) => child.on("exit", (code, signal) => resolve({ code, signal })));
 	let errors = "";
 	child.stderr.on("data", (part) => (errors += part));
 	const lines = readline.createInterface({ input: child.stdout })[Symbol.asyncIterator]();
 	for (const prompt of run.prompts) {
 		if (prompt.sh) {
-			execFileSync("bash", ["-c", prompt.sh], { cwd: workspace, env: { ...process.env, CLAUDE_PID: String(child.pid) } });
+			execFileSync("bash", ["-c", prompt.sh], { cwd: workspace, env: { ...process.env, ...state.model.env } });
 			continue;
 		}
 		child.stdin.write(`${JSON.stringify({ type: "user", message: { role: "user", content: prompt.replaceAll(PROJECT, workspace) } })}\n`);
@@ -81,8 +85,11 @@ async function result(lines, state) {
 		if (done) throw new Error("the program gave no result");
 		const event = JSON.parse(value);
 		if (event.session_id) state.session = event.session_id;
-		if (event.type === "assistant" && !event.parent_tool_use_id) state.place ??= event.uuid;
-		if (event.type === "result") return;
+		if (event.type === "assistant" && !event.parent_tool_use_id) state.latest = event.uuid;
+		if (event.type === "result") {
+			state.place ??= state.latest;
+			return;
+		}
 	}
 }
 
