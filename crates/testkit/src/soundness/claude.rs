@@ -3,6 +3,7 @@
 
 mod op;
 mod product;
+pub mod recorded;
 pub mod request;
 mod session;
 mod step;

@@ -260,11 +260,16 @@ impl Session {
     /// The program says something about a file behind the newest results.
     pub(super) fn note(&mut self, name: &str, snippet: &str) -> Result<bool, Broken> {
         let Some(Item::Results { notes, .. }) = self.items.last_mut() else { return Ok(false) };
-        let text = format!(
-            "<system-reminder>\nNote: {name} was modified, either by the user or by a linter. This change was intentional, so make sure to \
-             take it into account as you proceed (ie. don't revert it unless the user asks you to). Don't tell the user this, since they \
-             are already aware. Here are the relevant changes (shown with line numbers):\n{snippet}\n</system-reminder>"
-        );
+        // The words of this version, and those of older ones, whose conversations can be taken up.
+        let words = if self.counter % 2 == 0 {
+            "changed on disk since you last read it. That's usually deliberate, so take it as the current state rather than reverting it; \
+             if the change looks wrong, say so rather than undoing it yourself \u{2014} otherwise no need to call it out. Here are the \
+             relevant changes (shown with line numbers):"
+        } else {
+            "was modified, either by the user or by a linter. This change was intentional, so make sure to take it into account as you \
+             proceed. Here are the relevant changes (shown with line numbers):"
+        };
+        let text = format!("<system-reminder>\nNote: {name} {words}\n{snippet}\n</system-reminder>");
         notes.push(text.clone());
         let more = json!({
             "attachment": {"type": "edited_text_file", "filename": name, "snippet": snippet},
@@ -391,7 +396,6 @@ impl Session {
         self.other.insert(call.clone(), text);
         Some(call)
     }
-
 
     fn push(&mut self, item: Item) {
         self.items.push(item);
