@@ -88,7 +88,7 @@ pub struct Rebuilt {
     pub kind: Kind,
     /// The number of the first line.
     pub first: u64,
-    /// The lines from there on. Blanks at the end of the last one are not visible, neither here nor in plain text.
+    /// The lines from there on.
     pub lines: Vec<String>,
     /// How many lines the file has, if the marker says so.
     pub total: Option<u64>,
@@ -157,9 +157,8 @@ impl Judge {
             Said::Changed { path, lines } => {
                 // Lines around those shown may have moved.
                 let mut view = View::default();
-                let last = lines.last().map(|(number, _)| *number);
                 for (number, line) in &lines {
-                    view.show(*number, line, Some(*number) == last);
+                    view.show(*number, line);
                 }
                 self.views.insert(path.to_owned(), view);
             }
@@ -223,9 +222,6 @@ impl Judge {
                 let view = self.views.entry(path.to_owned()).or_default();
                 let ends = limit.is_none_or(|limit| (lines.lines.len() as u64) < limit);
                 show(view, &lines, ends);
-                if beside {
-                    self.views.remove(path);
-                }
             }
             wire::Result::Empty => drop(self.views.insert(path.to_owned(), View::whole(""))),
             wire::Result::Beyond => {}
@@ -270,7 +266,7 @@ impl Judge {
 fn show(view: &mut View, lines: &Numbered<'_>, ends: bool) {
     let last = lines.first + lines.lines.len() as u64 - 1;
     for (number, line) in (lines.first..).zip(&lines.lines) {
-        view.show(number, line, lines.open && number == last);
+        view.show(number, line);
     }
     if ends {
         view.set_total(last);
@@ -291,33 +287,22 @@ fn rebuilt(
     };
     match marker {
         Marker::Unchanged { total } => {
-            let Some(known) = view.total() else {
-                return Err(Complaint("where the file ends is not visible".to_owned()));
-            };
-            let lines = held(view, 1, known)?;
-            demand!(counts(&lines, *total), "{total} lines are claimed, and {known} are visible");
-            demand!(
-                first == 1 && asked.is_none_or(|asked| asked >= *total),
-                "the call does not ask for the whole file"
-            );
-            Ok(Rebuilt { kind: Kind::Unchanged, first: 1, lines, total: Some(known) })
+            demand!(*total > 0, "no file has no lines");
+            demand!(first == 1 && asked.is_none_or(|asked| asked >= *total), "the call does not ask for the whole file");
+            let lines = held(view, 1, *total)?;
+            view.set_total(*total);
+            Ok(Rebuilt { kind: Kind::Unchanged, first: 1, lines, total: Some(*total) })
         }
         Marker::Range { first: from, last, total } => {
             demand!(*from == first && from <= last, "the marker begins at line {from}, the call at line {first}");
             demand!(asked.is_none_or(|asked| *last <= asked), "the marker goes beyond the lines asked for");
-            // Where the plain text would show the end, the end must be visible.
-            let to = match (asked, view.total()) {
-                (Some(asked), _) if asked <= *last => *last,
-                (_, Some(known)) => known,
-                (_, None) => return Err(Complaint("where the file ends is not visible".to_owned())),
-            };
-            let lines = held(view, first, to)?;
-            demand!(
-                to == *last || (to == *last + 1 && lines.last().is_some_and(String::is_empty)),
-                "the marker stops at line {last}, due are the lines up to {to}"
-            );
+            if let Some(total) = total {
+                let due = asked.map_or(*total, |asked| asked.min(*total));
+                demand!(*last == due, "the marker stops at line {last}, due are the lines up to {due}");
+            }
+            let lines = held(view, first, *last)?;
             let kind = if total.is_some() { Kind::UnchangedRange } else { Kind::UnchangedElsewhere };
-            Ok(Rebuilt { kind, first, lines, total: None })
+            Ok(Rebuilt { kind, first, lines, total: *total })
         }
         Marker::Diff { changed, total, diff } => {
             let Some(known) = view.total() else {
@@ -330,16 +315,10 @@ fn rebuilt(
             demand!(*changed == counted, "{changed} lines are said to be changed, the diff changes {counted}");
             *view = View::whole(&applied.text);
             let lines: Vec<String> = applied.text.split('\n').map(str::to_owned).collect();
-            demand!(counts(&lines, *total), "{total} lines are claimed, the diff leads to {}", lines.len());
+            demand!(lines.len() as u64 == *total, "{total} lines are claimed, the diff leads to {}", lines.len());
             Ok(Rebuilt { kind: Kind::Diff, first: 1, total: Some(lines.len() as u64), lines })
         }
     }
-}
-
-/// Whether a file of these pieces may be said to have `total` lines: with or without the empty piece behind a final newline.
-fn counts(lines: &[String], total: u64) -> bool {
-    let pieces = lines.len() as u64;
-    pieces == total || (pieces == total + 1 && lines.last().is_some_and(String::is_empty))
 }
 
 #[cfg(test)]

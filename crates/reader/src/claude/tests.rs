@@ -53,15 +53,14 @@ fn talk() -> Talk {
 #[test]
 fn a_whole_read_vouches_for_the_file() {
     let mut talk = talk();
-    assert_eq!(talk.marker(ALL, "unchanged, 2 lines"), "/w/f: where the file ends is not visible");
+    assert_eq!(talk.marker(ALL, "unchanged, 3 lines"), "/w/f: line 1 of 1-3 is not visible");
     assert_eq!(talk.read(ALL, "1\ta\n2\tb\n3"), None);
-    for count in ["2", "3"] {
-        assert_eq!(talk.marker(ALL, &format!("unchanged, {count} lines")), "1:a|b|");
-    }
-    assert!(talk.marker(ALL, "unchanged, 4 lines").contains("4 lines are claimed"));
+    assert_eq!(talk.marker(ALL, "unchanged, 3 lines"), "1:a|b|");
+    assert!(talk.marker(ALL, "unchanged, 4 lines").contains("line 4 of 1-4"));
     assert_eq!(talk.marker((Some(2), Some(1)), "unchanged in lines 2-2 of 3"), "2:b");
-    assert!(talk.marker((Some(2), Some(1)), "unchanged, 2 lines").contains("does not ask for the whole"));
+    assert!(talk.marker((Some(2), Some(1)), "unchanged, 3 lines").contains("does not ask for the whole"));
     assert!(talk.marker((Some(2), None), "unchanged in lines 1-2 of 3").contains("begins at line 1"));
+    assert!(talk.marker((Some(2), None), "unchanged in lines 2-2 of 3").contains("due are the lines up to 3"));
 }
 
 #[test]
@@ -69,11 +68,11 @@ fn lines_that_were_not_shown_are_not_held() {
     let mut talk = talk();
     talk.read((Some(2), Some(2)), "2\tb\n3\tc");
     assert!(talk.marker((Some(1), Some(2)), "unchanged in lines 1-2 of 9").contains("line 1 of 1-2"));
-    assert!(talk.marker((Some(2), None), "unchanged in lines 2-3 of 3").contains("where the file ends"));
+    assert!(talk.marker((Some(2), None), "unchanged in lines 2-4 of 4").contains("line 4 of 2-4"));
     assert_eq!(talk.marker((Some(2), Some(2)), "unchanged in lines 2-3 of 9"), "2:b|c");
-    // The blanks of the last line are lost, so it cannot stand before another.
-    talk.read((Some(4), Some(1)), "4\td");
-    assert!(talk.marker((Some(2), Some(3)), "unchanged in lines 2-4 of 9").contains("line 3 of 2-4"));
+    // As it is seen: the newest text of a line.
+    talk.read((Some(3), Some(1)), "3\td");
+    assert_eq!(talk.marker((Some(2), Some(2)), "unchanged in lines 2-3 of 9"), "2:b|d");
 }
 
 #[test]
@@ -102,12 +101,12 @@ fn other_eyes_take_what_they_contradict() {
     let mut talk = talk();
     talk.read(ALL, "1\ta\n2\tb\n3");
     talk.shell("cat f", "a\nb");
-    assert_eq!(talk.marker(ALL, "unchanged, 2 lines"), "1:a|b|");
+    assert_eq!(talk.marker(ALL, "unchanged, 3 lines"), "1:a|b|");
     talk.shell("cat /w/f", "a\nc");
     assert!(talk.marker(ALL, "unchanged, 2 lines").contains("not visible"));
     talk.read(ALL, "1\ta\n2\tb\n3");
     talk.shell("grep -n b f", "2:bb");
-    assert!(talk.marker(ALL, "unchanged, 2 lines").contains("line 2 of 1-3"));
+    assert!(talk.marker(ALL, "unchanged, 3 lines").contains("line 2 of 1-3"));
 }
 
 #[test]
@@ -118,7 +117,7 @@ fn attached_files_and_notes() {
     };
     said(&mut talk, "Called the Read tool with the following input: {\"file_path\":\"/w/f\"}");
     said(&mut talk, "Result of calling the Read tool:\n1\ta\n2\tb \n3\t");
-    assert_eq!(talk.marker(ALL, "unchanged, 2 lines"), "1:a|b |");
+    assert_eq!(talk.marker(ALL, "unchanged, 3 lines"), "1:a|b |");
     said(&mut talk, "Note: /w/f was modified, either by the user or by a linter. Changes:\n2\tc\n3\td");
     assert!(talk.marker(ALL, "unchanged, 2 lines").contains("not visible"));
     assert_eq!(talk.marker((Some(2), Some(2)), "unchanged in lines 2-3 of 9"), "2:c|d");

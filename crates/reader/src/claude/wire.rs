@@ -12,8 +12,6 @@ const REMINDER_END: &str = "\n</system-reminder>";
 pub(super) struct Numbered<'a> {
     pub(super) first: u64,
     pub(super) lines: Vec<&'a str>,
-    /// Whether blanks at the end of the last line were lost.
-    pub(super) open: bool,
 }
 
 /// What the result of a `Read` is.
@@ -117,7 +115,7 @@ pub(super) fn numbered(text: &str, told: bool) -> Option<Numbered<'_>> {
         }
         lines.push(line);
     }
-    Some(Numbered { first, lines, open: told })
+    Some(Numbered { first, lines })
 }
 
 /// What the host says by itself in a block of its own.

@@ -13,6 +13,8 @@ mod world;
 
 pub use op::{Kind, script};
 
+use readproof_engine::HostSessions;
+
 use self::{session::Session, world::World};
 use crate::{kept::Keep, op::Op, report::Report, run::Outcome, world::Broken};
 
@@ -44,6 +46,8 @@ struct Run {
     /// The file read or changed last.
     last: Option<&'static str>,
     calls: usize,
+    /// The conversations that our process follows.
+    hook: HostSessions,
     /// Another hook alters what is read.
     other_hook: bool,
     report: Report<Kind>,
@@ -75,6 +79,7 @@ fn play(seed: u64, ops: &[Op<Kind>], keep: Keep) -> Result<Outcome<Kind>, Broken
         current: 0,
         last: None,
         calls: 0,
+        hook: HostSessions::default(),
         other_hook: false,
         report: Report::default(),
         trace: Vec::new(),

@@ -1,5 +1,7 @@
 //! What can happen in a run of Claude Code's conversations.
 
+use readproof_core::decide::Mode;
+
 use crate::{
     op::{Op, Random, drawn, kinds},
     report::Event,
@@ -121,6 +123,9 @@ const EVENTS: [Kind; 30] = kinds(&WEIGHTS);
 
 impl Event for Kind {
     const ALL: &'static [Self] = &EVENTS;
+
+    /// A diff would be numbered like lines of the file, so none is shown.
+    const SHORT: &'static [Mode] = &[Mode::Unchanged, Mode::UnchangedRange];
 }
 
 /// The operations of one run.

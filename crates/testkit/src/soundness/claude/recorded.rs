@@ -148,14 +148,11 @@ impl Recording {
             let mut now = Vec::new();
             for line in lines {
                 let mut line = elsewhere(line)?;
-                for name in ["/hash"].iter().filter_map(|at| line.pointer_mut(at)) {
+                if let Some(name) = line.get_mut("hash") {
                     *name = renamed(name, &hashes);
                 }
-                for tail in line["tail"].as_array_mut().into_iter().flatten() {
-                    *tail = renamed(tail, &hashes);
-                }
-                if line["tail"].is_null() {
-                    line.as_object_mut().map(|fields| fields.remove("tail")).unwrap_or_default();
+                for name in line.get_mut("tail").and_then(Value::as_array_mut).into_iter().flatten() {
+                    *name = renamed(name, &hashes);
                 }
                 now.push(line);
             }

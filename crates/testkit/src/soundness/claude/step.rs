@@ -1,5 +1,7 @@
 //! One operation of a run.
 
+use readproof_engine::HostSessions;
+
 use super::{Kind, Run, Step, session::CLEARED, session::Flaw, tools, turn::Wanted};
 use crate::{
     op::{Op, Random},
@@ -64,11 +66,11 @@ impl Run {
             Kind::Fork | Kind::Switch | Kind::Agent => return self.other_session(kind, random),
             Kind::Resume => {
                 self.session().resume()?;
-                self.world.restart()?;
+                self.restart()?;
                 self.say("the conversation is taken up again".to_owned());
             }
             Kind::Restart => {
-                self.world.restart()?;
+                self.restart()?;
                 self.say("our process ends, another begins".to_owned());
             }
             Kind::Policy => {
@@ -98,6 +100,11 @@ impl Run {
             _ => return self.idle(),
         }
         Ok(())
+    }
+
+    fn restart(&mut self) -> Result<(), super::Stop> {
+        self.hook = HostSessions::default();
+        Ok(self.world.restart()?)
     }
 
     fn read_some(&mut self, name: &'static str, flaw: Option<Flaw>, random: &mut Random) -> Step {

@@ -149,22 +149,11 @@ impl Run {
     /// The product is asked as its hook is; another hook may alter what comes.
     fn read(&mut self, id: &str, path: &str, input: &Value, mut response: Value) -> Step<Done> {
         let session = &self.sessions[self.current];
-        let asked = Asked {
-            transcript: &session.file,
-            agent: session.agent.as_deref(),
-            session: &session.id,
-            call: id,
-            path,
-            input,
-            response: &response,
-        };
-        let answered = product::ask(&self.world.engine, &asked)?;
+        let asked = Asked { transcript: &session.file, call: id, path, input, response: &response };
+        let answered = product::ask(&self.world.engine, &mut self.hook, &asked)?;
         self.report.answer(answered.mode, answered.reason);
         self.say(format!("  {id}: {} ({})", answered.mode.as_str(), answered.reason));
         if let Some(instead) = answered.instead {
-            if self.other_hook {
-                return violation(format!("{path}: a short answer though results are altered on their way"));
-            }
             response = instead;
         }
         if self.other_hook {
