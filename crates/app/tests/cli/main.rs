@@ -21,6 +21,7 @@ mod history;
 mod init;
 mod init_permissions;
 mod init_pi;
+mod init_plugin;
 mod interrupted;
 mod names;
 mod patches;

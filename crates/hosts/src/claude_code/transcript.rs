@@ -1,7 +1,11 @@
 //! The lines of one transcript file, each taken in once: where the calls, results, requests and messages are. Nothing of it is
 //! derived here, and little of a line is kept: what is needed later is read again.
 
-use readproof_core::{limits::Answers, text::ContentHash};
+use readproof_core::{
+    limits::Answers,
+    path::{PathKey, resolve},
+    text::ContentHash,
+};
 use std::{
     borrow::Cow,
     collections::{BTreeMap, BTreeSet},
@@ -9,8 +13,8 @@ use std::{
 
 use super::{
     Source,
-    call::Tool,
-    canon::{append_blocks, run_hash},
+    call::{Made, Tool},
+    canon::{append_blocks, message_hash},
     line::{Attachment, Id, Line, Payload, Role, Sent, parse},
     message::text_of,
     request::Requests,
@@ -46,6 +50,8 @@ pub(super) struct Call {
     pub(super) message: Option<Box<str>>,
     pub(super) tool: Tool,
     pub(super) input: Span,
+    /// When it was made, in milliseconds since 1970.
+    pub(super) time: Option<u64>,
     /// Whether it counts: not if another call has the same id, nor if a compaction kept it.
     pub(super) counts: bool,
 }
@@ -53,7 +59,6 @@ pub(super) struct Call {
 /// A result as the host recorded it, before it was sent.
 pub(super) struct Recorded {
     pub(super) content: Span,
-    pub(super) time: Option<u64>,
     /// What the host itself knows of it.
     result: Option<Span>,
 }
@@ -189,6 +194,16 @@ impl Transcript {
         self.calls.contains_key(id)
     }
 
+    /// The name to use for a file.
+    pub(super) fn key(&self, name: &str) -> PathKey {
+        let name = resolve(name, "/");
+        let renamed = self.renamed.as_ref().and_then(|(from, to)| {
+            let rest = name.strip_prefix(from.as_str()).filter(|rest| rest.is_empty() || rest.starts_with('/'))?;
+            Some(format!("{to}{rest}"))
+        });
+        PathKey::new(&renamed.unwrap_or(name))
+    }
+
     fn take_in(&mut self, line: &[u8], at: u64) {
         let span = |piece: &[u8]| Span {
             at: at + (piece.as_ptr().addr() - line.as_ptr().addr()) as u64,
@@ -204,9 +219,9 @@ impl Transcript {
                         self.claim(role, message.as_deref(), span(content));
                         match role {
                             Role::Assistant => {
-                                self.called((epoch, request, counts), message.as_deref(), content, &span)
+                                self.called((epoch, request, counts), (message.as_deref(), time), content, &span)
                             }
-                            Role::User => self.resulted(content, (time, result.map(&span)), &span),
+                            Role::User => self.resulted(content, result.map(&span), &span),
                         }
                     }
                     Payload::Attachment { kind, name, raw, rendered } => {
@@ -252,7 +267,7 @@ impl Transcript {
     fn called(
         &mut self,
         (epoch, request, counts): (Epoch, Option<Id>, bool),
-        message: Option<&str>,
+        (message, time): (Option<&str>, Option<u64>),
         content: &[u8],
         span: &dyn Fn(&[u8]) -> Span,
     ) {
@@ -265,7 +280,7 @@ impl Transcript {
             self.last = Some(id.as_ref().into());
             let tool = name.and_then(text).map_or(Tool::Other, |name| Tool::parse(&name));
             let (message, input) = (message.map(Into::into), span(input));
-            let call = Call { epoch, request, message, tool, input, counts: counts && epoch != LOST };
+            let call = Call { epoch, request, message, tool, input, time, counts: counts && epoch != LOST };
             match self.calls.entry(id.as_ref().into()) {
                 std::collections::btree_map::Entry::Vacant(place) => drop(place.insert(call)),
                 std::collections::btree_map::Entry::Occupied(mut place) => place.get_mut().counts = false,
@@ -273,14 +288,14 @@ impl Transcript {
         }
     }
 
-    fn resulted(&mut self, content: &[u8], (time, result): (Option<u64>, Option<Span>), span: &dyn Fn(&[u8]) -> Span) {
+    fn resulted(&mut self, content: &[u8], result: Option<Span>, span: &dyn Fn(&[u8]) -> Span) {
         if !content.starts_with(b"[") {
             return;
         }
         let blocks = fields_of_each(content, &["type", "tool_use_id", "content"]).unwrap_or_default();
         for [kind, id, said] in blocks {
             let (Some(b"\"tool_result\""), Some(id), Some(said)) = (kind, id.and_then(text), said) else { continue };
-            self.results.entry(id.as_ref().into()).or_insert(Recorded { content: span(said), time, result });
+            self.results.entry(id.as_ref().into()).or_insert(Recorded { content: span(said), result });
         }
     }
 
@@ -319,7 +334,7 @@ impl Transcript {
             let appended = content.get(source).and_then(|content| append_blocks(&content, &mut blocks));
             sound = sound && appended.is_some();
             if sound && at >= self.hashed {
-                let hash = run_hash(&blocks, role.raw());
+                let hash = message_hash(&blocks, role.raw());
                 self.messages.entry(hash).or_insert_with(|| Stored::Lines(*role, spans.clone()));
             }
         }
@@ -360,6 +375,11 @@ impl Shape {
 impl Recorded {
     pub(super) fn shape(&self, source: &dyn Source) -> Option<Shape> {
         Shape::of(&self.result?.get(source)?)
+    }
+
+    /// What the host itself says it did.
+    pub(super) fn made(&self, source: &dyn Source) -> Option<Made> {
+        serde_json::from_slice(&self.result?.get(source)?).ok()
     }
 }
 

@@ -116,7 +116,7 @@ pub fn pi_session(asked: &PiSession) -> Result<PiView, Error> {
         (None, Some(cwd)) => Root::open(Path::new(cwd)).ok(),
         (None, None) => None,
     };
-    if let Some((from, to)) = root.as_ref().and_then(super::alias) {
+    if let Some((from, to)) = root.as_ref().and_then(super::super::alias) {
         transcript.rename(&from, &to);
     }
     let (texts, objects) = stored_texts(root.as_ref()).unzip();
