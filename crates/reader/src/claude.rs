@@ -288,7 +288,10 @@ fn rebuilt(
     match marker {
         Marker::Unchanged { total } => {
             demand!(*total > 0, "no file has no lines");
-            demand!(first == 1 && asked.is_none_or(|asked| asked >= *total), "the call does not ask for the whole file");
+            demand!(
+                first == 1 && asked.is_none_or(|asked| asked >= *total),
+                "the call does not ask for the whole file"
+            );
             let lines = held(view, 1, *total)?;
             view.set_total(*total);
             Ok(Rebuilt { kind: Kind::Unchanged, first: 1, lines, total: Some(*total) })

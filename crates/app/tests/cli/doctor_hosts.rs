@@ -38,7 +38,8 @@ fn finds(world: &World, host: &str, health: &str, words: &[&str], advice: &str) 
     assert!(found_advice.contains(advice) && found_advice.is_empty() == advice.is_empty(), "{found:?}");
 }
 
-const HOSTS: [&str; 9] = ["claude-code", "claude-code-tools", "codex", "opencode", "gemini", "cursor", "vscode", "zed", "pi"];
+const HOSTS: [&str; 9] =
+    ["claude-code", "claude-code-tools", "codex", "opencode", "gemini", "cursor", "vscode", "zed", "pi"];
 
 #[test]
 fn a_host_that_is_not_used_is_one_quiet_line() {

@@ -387,7 +387,10 @@ fn without_a_readproof_on_the_path_the_entry_names_this_one() {
 fn the_hosts_that_are_found() {
     let world = World::new();
     let none = world.run("init").text();
-    assert!(none.starts_with("claude-code       not found\nclaude-code-tools not found\ncodex             not found\n"), "{none}");
+    assert!(
+        none.starts_with("claude-code       not found\nclaude-code-tools not found\ncodex             not found\n"),
+        "{none}"
+    );
     assert!(
         none.ends_with("`readproof init HOST` shows the entry for one of them and asks before it writes\n"),
         "{none}"
