@@ -34,6 +34,9 @@ const ALTERS_EDIT = 'const d=JSON.parse(require("fs").readFileSync(0));const i=d
 /** The transcript of the conversation, for a hand that changes it. */
 const transcript = "$(ls $HOME/.claude/projects/*/*.jsonl | head -1)";
 
+/** Our server, by the program that started it. */
+const SERVER = "$(pgrep -P $CLAUDE_PID readproof)";
+
 export const CASES = {
 	reads: { turns: [[full("a.txt")], [short("a.txt")], [short("a.txt", { offset: 5, limit: 4 })], [full("b.txt", { offset: 3, limit: 4 })], [full("b.txt")], [short("b.txt")], [short("b.txt", { offset: 9 })], [full("a.txt", { offset: 0 })], [either("a.txt")], [either("missing.txt")], end] },
 	forms: { turns: [[full("crlf.txt")], [short("crlf.txt")], [full("bom.txt")], [short("bom.txt")], [full("open.txt")], [either("open.txt")], [full("empty.txt")], [full("empty.txt")], [full("tag.txt")], [either("tag.txt")], [full(".env")], [full(".env")], end] },
@@ -87,14 +90,16 @@ export const CASES = {
 			{ args: ["--resume", "@S", "--fork-session"], turns: [[short("a.txt")], [short("b.txt")], end] },
 		],
 	},
-	agents: { turns: [[full("a.txt")], [agent("Read a file.")], [short("a.txt")], end, end, end], agent: [[full("a.txt")], [short("a.txt")], [full("b.txt")], [{ say: "Read." }]] },
+	agents: { turns: [[full("a.txt")], [agent("Read a file.")], [short("a.txt")], end], agent: [[full("a.txt")], [short("a.txt")], [full("b.txt")], [{ say: "Read." }]] },
 	no_record: { runs: [{ turns: [[full("a.txt")], end] }, { args: ["--resume", "@S"], before: `f=${transcript}; grep -v '"type":"api-request' "$f" > "$f.new"; mv "$f.new" "$f"`, turns: [[either("a.txt")], [either("a.txt")], end] }] },
 	cleared: {
 		runs: [
 			{ turns: [[full("a.txt")], [full("b.txt")], end] },
-			{ args: ["--resume", "@S"], before: `f=${transcript}; sed -i '/toolUseResult/s/"content":"1\\\\tline 1 of a[^"]*"/"content":"[Old tool result content cleared]"/' "$f"`, turns: [[full("a.txt")], [full("b.txt")], end] },
+			{ args: ["--resume", "@S"], before: `f=${transcript}; sed -i '/toolUseResult/s/"content":"1\\\\tline 1 of a[^"]*"/"content":"[Old tool result content cleared]"/' "$f"`, turns: [[full("a.txt")], [either("b.txt")], end] },
 		],
 	},
-	server_killed: { turns: [[full("a.txt")], [short("a.txt")], [outside("kill -KILL $(pgrep -P $CLAUDE_PID readproof)"), full("a.txt")], [full("a.txt")], end] },
+	// The program starts a server that ended once more; where it cannot, every read is the program's own.
+	server_killed: { turns: [[full("a.txt")], [short("a.txt")], [outside(`kill -KILL ${SERVER}`), either("a.txt")], [either("a.txt")], [outside(`rm $BIN/readproof; kill -KILL ${SERVER} || true`), full("b.txt")], [full("b.txt")], end] },
+	two_programs: { runs: [{ turns: [[full("a.txt")], [short("a.txt")], end] }, { turns: [[full("a.txt")], [short("a.txt")], end] }] },
 	policy: { files: { ...FILES, "readproof.toml": '[policy]\ndeny = ["b.txt"]\n' }, turns: [[either("b.txt")], [full("a.txt")], [either("b.txt")], [short("a.txt")], end] },
 };

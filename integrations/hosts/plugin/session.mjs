@@ -16,9 +16,11 @@ export const PROJECT = "@P";
  * `turns` of the model, more `args`, and a command to run `before`; `agent` turns; `settings` of the user. `@S` in `args` is the session, `@U` the end of its first
  * prompt. `plugin` is the folder of the plugin, `null` for none.
  */
-export async function play(script, { base, packages, program, plugin, delay = 50 }) {
-	const [workspace, home, tmp] = ["project", "home", "tmp"].map((name) => path.join(base, name));
-	for (const folder of [workspace, home, tmp]) fs.mkdirSync(folder, { recursive: true });
+export async function play(script, { base, packages, program, plugin, delay = 250 }) {
+	const [workspace, home, tmp, bin] = ["project", "home", "tmp", "bin"].map((name) => path.join(base, name));
+	for (const folder of [workspace, home, tmp, bin]) fs.mkdirSync(folder, { recursive: true });
+	// A script may take the program away.
+	fs.symlinkSync(program, path.join(bin, "readproof"));
 	for (const [name, content] of Object.entries(script.files)) fs.writeFileSync(path.join(workspace, name), content);
 	execFileSync("git", ["init", "--quiet", "--initial-branch=main"], { cwd: workspace });
 	fs.mkdirSync(path.join(home, ".claude"));
@@ -33,7 +35,7 @@ export async function play(script, { base, packages, program, plugin, delay = 50
 		HOME: home,
 		TMPDIR: tmp,
 		LANG: "C.UTF-8",
-		PATH: [path.dirname(program), path.dirname(process.execPath), "/usr/bin", "/bin"].join(":"),
+		PATH: [bin, path.dirname(process.execPath), "/usr/bin", "/bin"].join(":"),
 		IS_SANDBOX: "1",
 		ANTHROPIC_BASE_URL: model.url,
 		ANTHROPIC_API_KEY: "dummy-not-a-key",
@@ -41,7 +43,7 @@ export async function play(script, { base, packages, program, plugin, delay = 50
 		DISABLE_AUTOUPDATER: "1",
 		...script.env,
 	};
-	const state = { workspace, env, model, packages, plugin };
+	const state = { workspace, env, model, packages, plugin, bin };
 	const said = [];
 	for (const run of runs) {
 		if (run.before) execFileSync("bash", ["-c", run.before], { cwd: workspace, env: { ...process.env, HOME: home } });
@@ -57,7 +59,7 @@ async function once(run, script, state) {
 	const fill = (word) => word.replaceAll("@S", state.session ?? "").replaceAll("@U", state.place ?? "").replaceAll(PROJECT, workspace);
 	const words = ["--print", "--model", "claude-sonnet-4-5", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions"];
 	const child = spawn(claude, [...words, ...(plugin ? ["--plugin-dir", plugin] : []), ...(script.args ?? []), ...(run.args ?? []).map(fill)], { cwd: workspace, env, detached: true, stdio: ["pipe", "pipe", "pipe"] });
-	state.model.env = { CLAUDE_PID: String(child.pid) };
+	state.model.env = { CLAUDE_PID: String(child.pid), BIN: state.bin };
 	const ended = new Promise((resolve) => child.on("exit", (code, signal) => resolve({ code, signal })));
 	let errors = "";
 	child.stderr.on("data", (part) => (errors += part));

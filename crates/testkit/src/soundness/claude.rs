@@ -4,8 +4,10 @@
 mod op;
 mod product;
 pub mod recorded;
+pub mod replay;
 pub mod request;
 mod session;
+pub mod shape;
 mod step;
 mod tools;
 mod turn;
