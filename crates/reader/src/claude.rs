@@ -172,11 +172,11 @@ impl Judge {
             Asks::Read { path, offset, limit } if !failed => return self.read(call, &path, (offset, limit), text?),
             Asks::Write { path, content } if !failed => {
                 let odd = content.contains('\r') || content.starts_with('\u{feff}');
-                self.change(call, &path, (!odd).then(|| View::whole(&content)));
+                self.change(&path, (!odd).then(|| View::whole(&content)));
             }
             Asks::Edit { path, old, new, all } if !failed => {
                 let view = self.views.get(&path).and_then(|view| view.edited(&old, &new, all));
-                self.change(call, &path, view);
+                self.change(&path, view);
             }
             Asks::Shell { command } => self.look(&command, text.unwrap_or_default(), failed),
             _ => {}
@@ -184,9 +184,8 @@ impl Judge {
         None
     }
 
-    /// Of two changes of a file in one message nothing is known.
-    fn change(&mut self, call: &str, path: &str, view: Option<View>) {
-        match view.filter(|_| !self.changed_beside(call, path)) {
+    fn change(&mut self, path: &str, view: Option<View>) {
+        match view {
             Some(view) => drop(self.views.insert(path.to_owned(), view)),
             None => drop(self.views.remove(path)),
         }

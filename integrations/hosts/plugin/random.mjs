@@ -56,6 +56,6 @@ export function randomScript(seed, steps) {
 		else if (event === 1) run.prompts.push({ sh: outside().sh }, "On.");
 		else runs.push({ args: ["--resume", "@S", ...(below(3) === 0 ? ["--fork-session"] : [])], turns: [], prompts: ["Again."] });
 	}
-	for (const run of runs) run.turns.push([{ say: "Done." }]);
+	runs.at(-1).turns.push([{ say: "Done." }]);
 	return { runs };
 }

@@ -147,7 +147,7 @@ pub(super) fn said(text: &str) -> Said<'_> {
     }
     if let Some(lines) = inside.strip_prefix("Result of calling the Read tool:\n") {
         // The host replaces what would end its own words: such text is not the file's.
-        let exact = !lines.contains("&lt;/system-reminder") && !lines.contains(REMINDER);
+        let exact = !lines.contains("&lt;/system-reminder");
         return Said::Attached(numbered(lines, false).filter(|_| exact));
     }
     let changed = inside.strip_prefix("Note: ").and_then(|note| {

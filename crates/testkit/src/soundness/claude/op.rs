@@ -108,18 +108,18 @@ const WEIGHTS: [(Kind, usize); 34] = [
     (Kind::Resume, 1),
     (Kind::Restart, 1),
     (Kind::NoRecord, 1),
-    (Kind::AlteredRecord, 1),
     (Kind::LateRecord, 1),
     (Kind::Policy, 2),
     (Kind::Prompt, 2),
+    (Kind::AlteredRecord, 0),
     (Kind::OtherHook, 0),
     (Kind::ClearedResult, 0),
     (Kind::AlteredResult, 0),
     (Kind::ServiceClears, 0),
 ];
 
-/// Once a result is seen to be cleared or altered, the conversation is plain.
-const EVENTS: [Kind; 30] = kinds(&WEIGHTS);
+/// Once a result is seen to be cleared or altered, or a message cannot be verified, the conversation is plain.
+const EVENTS: [Kind; 29] = kinds(&WEIGHTS);
 
 impl Event for Kind {
     const ALL: &'static [Self] = &EVENTS;
@@ -134,7 +134,7 @@ pub fn script(seed: u64, length: usize) -> Vec<Op<Kind>> {
     let mut random = Random::new(seed);
     let stays = |kind| matches!(kind, Kind::Read | Kind::ReadAgain);
     let mut ops = drawn(&WEIGHTS, stays, length, &mut random);
-    let last = [Kind::OtherHook, Kind::ClearedResult, Kind::AlteredResult, Kind::ServiceClears];
+    let last = [Kind::AlteredRecord, Kind::OtherHook, Kind::ClearedResult, Kind::AlteredResult, Kind::ServiceClears];
     if random.below(3) == 0 && length > 10 {
         let at = length / 2 + random.below(length / 2);
         ops[at].kind = last[random.below(last.len())];
