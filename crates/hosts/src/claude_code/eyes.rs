@@ -21,9 +21,13 @@ impl Step<'_> {
         for path in files {
             if tool == Tool::Grep {
                 self.searched(&path, input, shown);
-            } else if input.command.as_deref().is_some_and(|command| names(command, &path)) && says_something(shown) {
-                let held = self.assembled(&path).filter(|held| held.whole);
+            } else if input.command.as_deref().is_some_and(|command| names(command, &path)) {
                 let all = input.command.as_deref().is_some_and(prints_all);
+                // A command that prints whole files and prints nothing says that the file is empty.
+                if !says_something(shown) && !all {
+                    continue;
+                }
+                let held = self.assembled(&path).filter(|held| held.whole);
                 // The shell's output is trimmed on both sides.
                 let same = |held: &str| if all { held.trim() == shown.trim() } else { held.contains(shown.trim()) };
                 if !held.is_some_and(|held| same(held.text.as_str())) {
