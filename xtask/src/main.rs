@@ -228,8 +228,8 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "hosts",
-        arguments: "[--only NAME…] [--update]",
-        about: "Claude Code, Codex, opencode and Gemini CLI, set up by `init`: what each sends its model, as in the golden files",
+        arguments: "[--only NAME…] [--update] | --plugin [--only CASE] [--update] [--random N --steps K --seed S] [--time PAIRS]",
+        about: "Claude Code, Codex, opencode and Gemini CLI, set up by `init`: what each sends its model, as in the golden files; or Claude Code with the plugin, judged by its requests",
         run: hosts::run,
     },
     Command {

@@ -10,6 +10,7 @@
 
 mod answer;
 mod changes;
+pub mod claude;
 mod diff;
 mod edit;
 pub mod mcp;

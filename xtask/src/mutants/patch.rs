@@ -31,6 +31,8 @@ pub(crate) enum Runs {
     Pi,
     /// Those of agents that return handles: `Runs: mcp`.
     Mcp,
+    /// Those of Claude Code's conversations: `Runs: claude`.
+    Claude,
     /// Those with denied files: `Runs: hidden`.
     Hidden,
     /// The tests of the rules themselves, for what random runs meet too seldom: `Runs: tests`.
@@ -50,6 +52,7 @@ impl Runs {
             Self::Own => "own",
             Self::Pi => "pi",
             Self::Mcp => "mcp",
+            Self::Claude => "claude",
             Self::Hidden => "hidden",
             Self::Tests => "tests",
             Self::Rewinds => "rewinds",
@@ -66,6 +69,7 @@ impl Runs {
             Self::Own => ("soundness", steps_of(None)),
             Self::Pi => ("soundness", steps_of(Some("--pi"))),
             Self::Mcp => ("soundness", steps_of(Some("--mcp"))),
+            Self::Claude => ("soundness", steps_of(Some("--claude"))),
             // Each call is made in three workspaces that are made anew.
             Self::Hidden => ("hidden", vec!["--calls".to_owned(), (steps / 5).to_string()]),
             Self::Tests => ("cargo", TESTS.iter().map(|word| (*word).to_owned()).collect()),
@@ -101,6 +105,7 @@ impl Patch {
         let said = |line: &str| match line {
             "Runs: pi" => Some(Runs::Pi),
             "Runs: mcp" => Some(Runs::Mcp),
+            "Runs: claude" => Some(Runs::Claude),
             "Runs: hidden" => Some(Runs::Hidden),
             "Runs: tests" => Some(Runs::Tests),
             "Runs: rewinds" => Some(Runs::Rewinds),

@@ -21,10 +21,16 @@ impl Step<'_> {
         for path in files {
             if tool == Tool::Grep {
                 self.searched(&path, input, shown);
-            } else if input.command.as_deref().is_some_and(|command| names(command, &path)) && says_something(shown) {
+            } else if input.command.as_deref().is_some_and(|command| names(command, &path)) {
+                let all = input.command.as_deref().is_some_and(prints_all);
+                // A command that prints whole files and prints nothing says that the file is empty.
+                if !says_something(shown) && !all {
+                    continue;
+                }
                 let held = self.assembled(&path).filter(|held| held.whole);
                 // The shell's output is trimmed on both sides.
-                if !held.is_some_and(|held| held.text.as_str().contains(shown.trim())) {
+                let same = |held: &str| if all { held.trim() == shown.trim() } else { held.contains(shown.trim()) };
+                if !held.is_some_and(|held| same(held.text.as_str())) {
                     self.void(path);
                 }
             }
@@ -82,6 +88,11 @@ fn is_name_of(name: &str, path: &PathKey) -> bool {
 fn names(command: &str, path: &PathKey) -> bool {
     let words = command.split(|c: char| c.is_whitespace() || "'\"`;|&<>()=:,".contains(c));
     words.into_iter().any(|word| is_name_of(word, path))
+}
+
+/// Whether a command prints whole files, so that what it does not print is not there.
+fn prints_all(command: &str) -> bool {
+    ["cat", "bat", "less", "more", "nl", "tac"].contains(&command.split_whitespace().next().unwrap_or_default())
 }
 
 /// Whether a shell printed anything of its own.

@@ -302,9 +302,7 @@ impl Step<'_> {
             self.held.called = file.map(|file| (file, own));
         } else if let Some(text) = body.strip_prefix("Result of calling the Read tool:\n") {
             self.attached(said, text);
-        } else if let Some((name, text)) =
-            body.strip_prefix("Note: ").and_then(|note| note.split_once(" changed on disk since"))
-        {
+        } else if let Some((name, text)) = body.strip_prefix("Note: ").and_then(changed_file) {
             self.changed_by_others(said, name, text);
         }
     }
@@ -350,6 +348,12 @@ impl Step<'_> {
             self.shown(path, &shown, false);
         }
     }
+}
+
+/// The name of a file that others changed, and what is said of it, in the words of this version or of older ones.
+fn changed_file(note: &str) -> Option<(&str, &str)> {
+    let words = [" changed on disk since", " was modified, either by "];
+    words.iter().find_map(|words| note.split_once(words))
 }
 
 /// All that is held of a file as one text.
