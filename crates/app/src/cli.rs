@@ -95,7 +95,7 @@ pub(crate) fn settings_first(words: Vec<OsString>) -> (Vec<String>, Vec<OsString
         } else {
             // These commands have subcommands.
             let continues = text.starts_with("--workspace=")
-                || matches!(text, "--json" | "session" | "conflicts" | "approvals" | "audit");
+                || matches!(text, "--json" | "session" | "conflicts" | "approvals" | "audit" | "bench");
             rest.push(word);
             if !continues {
                 break;
@@ -207,6 +207,9 @@ pub(crate) enum Command {
     Config,
     /// Watch a scripted agent read, re-read, edit, move in the tree and compact
     Demo,
+    /// Measure on recorded sessions of real agents
+    #[command(subcommand)]
+    Bench(BenchCommand),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -746,6 +749,35 @@ pub(crate) enum Host {
     Vscode,
     Zed,
     Pi,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum BenchCommand {
+    /// Play recorded sessions through the engine, in temporary workspaces, and count what re-reads save
+    #[command(after_help = TRACES_HELP)]
+    Traces(TracesArgs),
+}
+
+const TRACES_HELP: &str = "\
+Every read, edit, write and compaction of every session goes through the engine; a separate program part, which sees only what a
+model sees, rebuilds every answer. What it cannot rebuild is a violation, and the exit code is 1.
+A run that was ended goes on where it was. Settings count as everywhere: --set answers=seed.
+Tokens are counted exactly by a program that was built with --features tokens, and are a quarter of the bytes otherwise.";
+
+#[derive(Args, Debug)]
+pub(crate) struct TracesArgs {
+    /// The folder: NAME.events.jsonl and NAME.blobs.jsonl, compressed or not
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+    /// Play only the first N sessions
+    #[arg(long, value_name = "N")]
+    pub(crate) sessions: Option<usize>,
+    /// Exit code 1 if less than this part of the read tokens is saved, in percent
+    #[arg(long, value_name = "PERCENT")]
+    pub(crate) least: Option<f64>,
+    /// Begin anew, even if an earlier run was ended
+    #[arg(long)]
+    pub(crate) anew: bool,
 }
 
 /// Which settings of a host.

@@ -2,7 +2,6 @@
 //! delivered only after it was written and flushed.
 
 mod conflicts;
-mod demo;
 mod diff;
 mod edit;
 pub(crate) mod find;
@@ -31,7 +30,7 @@ use self::policy::{
     audit::{self, audited},
 };
 use crate::{
-    cli::{Cli, Command, SearchArgs, StatusArgs, SymbolsArgs},
+    cli::{BenchCommand, Cli, Command, SearchArgs, StatusArgs, SymbolsArgs},
     config::{Beyond, Config},
     output::{self, Failure},
     report::{self, json},
@@ -95,7 +94,8 @@ pub(crate) fn run(cli: Cli) -> Done {
         Command::Bridge => bridge::run(workspace, &set, clock),
         Command::Mcp(args) => mcp::run(workspace, &set, &args.tools, clock),
         Command::Init(args) => init::run(&args, workspace, json),
-        Command::Demo => demo::run(json),
+        Command::Demo => upkeep::demo::run(json),
+        Command::Bench(BenchCommand::Traces(args)) => upkeep::bench::traces(&args, workspace, &set, json),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "readproof", &mut script);

@@ -151,6 +151,31 @@ pub fn transcripts_in(folder: &Path) -> Result<Vec<PathBuf>, TranscriptError> {
     Ok(found)
 }
 
+/// Opens a recording of sessions, which a person named, with its size in bytes.
+///
+/// # Errors
+/// [`TranscriptError`] when it does not exist, is not a regular file or is larger than 1 GiB.
+pub fn open_recording(path: &Path) -> Result<(File, u64), TranscriptError> {
+    let file = open(path, MOST_BYTES)?;
+    let bytes = file.metadata().map_err(|error| TranscriptError::from_io(path, error))?.len();
+    Ok((file, bytes))
+}
+
+/// The files in a folder of recordings, sorted.
+///
+/// # Errors
+/// [`TranscriptError`] when there is no such folder, or it cannot be listed.
+pub fn recordings_in(folder: &Path) -> Result<Vec<PathBuf>, TranscriptError> {
+    let fail = |error| TranscriptError::from_io(folder, error);
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).map_err(fail)? {
+        found.push(entry.map_err(fail)?.path());
+    }
+    found.retain(|path| path.is_file());
+    found.sort();
+    Ok(found)
+}
+
 /// How deep a host's folders are searched: year, month and day.
 const DEPTH: u32 = 3;
 

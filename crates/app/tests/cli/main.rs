@@ -37,6 +37,7 @@ mod settings;
 mod status;
 mod strange_store;
 mod symbols;
+mod traces;
 mod upkeep;
 mod wall;
 mod workspace;
