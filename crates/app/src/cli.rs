@@ -198,7 +198,10 @@ pub(crate) enum Command {
     Bridge,
     /// Serve the tools to an MCP client on standard input and output
     Mcp(McpArgs),
-    /// Show what the model of a pi session provably holds, file by file, and which entry made it so
+    /// Show what the model of a conversation holds now, line by line, which entry proves it, and what of it is stale on disk
+    #[command(after_help = HELD_HELP)]
+    Held(HeldArgs),
+    /// The same as `held --host pi --session FILE`
     #[command(name = "pi-session")]
     HostSession(HostSessionArgs),
     /// Show what makes a host use Readproof, and write it after a yes; without a host, list those found
@@ -708,6 +711,38 @@ pub(crate) struct McpArgs {
     /// Which tools are listed: unified, bounded, all, or names separated by commas; every tool can be called
     #[arg(long, value_name = "LIST", default_value = "unified")]
     pub(crate) tools: String,
+}
+
+const HELD_HELP: &str = "\
+Examples:
+  readproof held                                  the only session of this workspace
+  readproof held --session work src/main.rs       one file, in the session `work`
+  readproof held --host pi                        pi's newest session in this workspace
+  readproof held --session /tmp/copied.jsonl      a transcript, also one that was copied from elsewhere
+
+Files are compared with those of the workspace in which the session ran, or of --workspace.";
+
+#[derive(Args, Debug)]
+pub(crate) struct HeldArgs {
+    /// Only this file
+    pub(crate) path: Option<String>,
+    /// A session of this workspace, or the file of a host's session [default: the only one; the newest of the host]
+    #[arg(long, value_name = "ID|FILE")]
+    pub(crate) session: Option<String>,
+    /// Whose session: readproof, or a host [default: what the file is]
+    #[arg(long, value_name = "HOST")]
+    pub(crate) host: Option<String>,
+    /// The entry of a host's session at which to look [default: the last one]
+    #[arg(long, value_name = "ID")]
+    pub(crate) leaf: Option<String>,
+}
+
+impl From<HostSessionArgs> for HeldArgs {
+    fn from(HostSessionArgs { file, leaf }: HostSessionArgs) -> Self {
+        // Without a slash it could be the name of a session.
+        let file = if file.components().count() == 1 { PathBuf::from(".").join(file) } else { file };
+        Self { path: None, session: Some(file.display().to_string()), host: Some("pi".to_owned()), leaf }
+    }
 }
 
 #[derive(Args, Debug)]

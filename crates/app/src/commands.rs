@@ -5,6 +5,7 @@ mod conflicts;
 mod diff;
 mod edit;
 pub(crate) mod find;
+pub(crate) mod held;
 mod history;
 mod init;
 pub(crate) mod policy;
@@ -90,7 +91,8 @@ pub(crate) fn run(cli: Cli) -> Done {
             let config = Config::load(workspace, &set)?;
             show(json, || json::config(&config), || report::config(&config))
         }
-        Command::HostSession(args) => bridge::show_session(args, workspace, &set, json),
+        Command::Held(args) => held::run(&args, workspace, &set, json),
+        Command::HostSession(args) => held::run(&args.into(), workspace, &set, json),
         Command::Bridge => bridge::run(workspace, &set, clock),
         Command::Mcp(args) => mcp::run(workspace, &set, &args.tools, clock),
         Command::Init(args) => init::run(&args, workspace, json),
@@ -146,8 +148,12 @@ impl Terminal {
         Self { engine: self.engine.for_one_read(), ..self }
     }
 
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
     /// Performs an operation in a conversation.
-    fn ask<C: Conversation>(&self, conversation: &mut C, operation: Operation) -> Result<Outcome<C::Given>, Error> {
+    pub(crate) fn ask<C: Conversation>(&self, conversation: &mut C, operation: Operation) -> Result<Outcome<C::Given>, Error> {
         self.ask_with(conversation, operation, Control::WAIT)
     }
 

@@ -16,6 +16,7 @@ mod doctor_hosts;
 mod faulty_store;
 mod find;
 mod gc_pi;
+mod held;
 mod help;
 mod history;
 mod init;

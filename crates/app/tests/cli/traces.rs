@@ -76,6 +76,7 @@ fn what_is_no_recording_is_named() {
     said("has no NAME.blobs.jsonl beside it");
     put("a.blobs.jsonl", "");
     said("line 2 of");
+    fs::remove_file(folder.join("a.events.jsonl")).unwrap();
     fs::write(folder.join("a.events.jsonl.gz"), [0x1f, 0x8b, 8, 0]).unwrap();
     said("cannot be read to its end");
 }

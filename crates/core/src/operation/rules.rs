@@ -74,6 +74,7 @@ impl super::Operation {
             | Self::Status
             | Self::ListSessions
             | Self::ShowSession
+            | Self::Held { .. }
             | Self::Branch { .. }
             | Self::Switch { .. }
             | Self::Fork { .. }
