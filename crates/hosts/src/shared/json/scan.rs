@@ -1,4 +1,4 @@
-//! JSON as pi prints it, in one pass: every byte is checked, nothing is copied. Anything unusual (white space, escapes
+//! JSON as hosts print it, that is as JavaScript does, in one pass: every byte is checked, nothing is copied. Anything unusual (white space, escapes
 //! in a name, a field twice, deep nesting) is left to the slower way in the parent module, which gives the same result.
 
 /// The deepest nesting that is handled here.
@@ -49,14 +49,14 @@ pub(super) fn fields_of_each<'a, const N: usize>(
 }
 
 /// A position in some JSON.
-pub(in crate::pi) struct Scan<'a> {
+pub(crate) struct Scan<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
 impl<'a> Scan<'a> {
     /// `None` if this is not UTF-8 or has a control character: that is invalid in a string and unusual elsewhere.
-    pub(in crate::pi) fn new(bytes: &'a [u8]) -> Option<Self> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Option<Self> {
         // Folds, not searches: the compiler checks many bytes at a time.
         let ascii = bytes.iter().fold(true, |plain, byte| plain & (byte.wrapping_sub(b' ') < 0x60));
         let plain =
@@ -65,21 +65,22 @@ impl<'a> Scan<'a> {
     }
 
     /// Whether the whole input was consumed.
-    pub(in crate::pi) fn is_done(&self) -> bool {
+    pub(crate) fn is_done(&self) -> bool {
         self.at == self.bytes.len()
     }
 
     /// Goes back to the start.
-    pub(in crate::pi) fn again(&mut self) {
+    pub(crate) fn again(&mut self) {
         self.at = 0;
     }
 
-    fn peek(&self) -> Option<u8> {
+    /// The next byte.
+    pub(crate) fn peek(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
     }
 
     /// Consumes this byte; `None` if another one is next.
-    pub(in crate::pi) fn eat(&mut self, byte: u8) -> Option<()> {
+    pub(crate) fn eat(&mut self, byte: u8) -> Option<()> {
         (self.peek()? == byte).then(|| self.at += 1)
     }
 
@@ -101,14 +102,14 @@ impl<'a> Scan<'a> {
     }
 
     /// Consumes a value and stores it raw; `None` if there was one already.
-    pub(in crate::pi) fn field(&mut self, slot: &mut Option<&'a [u8]>) -> Option<()> {
+    pub(crate) fn field(&mut self, slot: &mut Option<&'a [u8]>) -> Option<()> {
         let start = self.at;
         self.value()?;
         slot.replace(&self.bytes[start..self.at]).is_none().then_some(())
     }
 
     /// Consumes an object whose names have no escapes; `field` consumes each value.
-    pub(in crate::pi) fn object(&mut self, field: impl FnMut(&mut Self, &'a [u8]) -> Option<()>) -> Option<()> {
+    pub(crate) fn object(&mut self, field: impl FnMut(&mut Self, &'a [u8]) -> Option<()>) -> Option<()> {
         self.eat(b'{')?;
         if self.peek()? == b'}' {
             self.at += 1;
@@ -118,7 +119,7 @@ impl<'a> Scan<'a> {
     }
 
     /// The same from the name of a field on.
-    pub(in crate::pi) fn fields(&mut self, mut field: impl FnMut(&mut Self, &'a [u8]) -> Option<()>) -> Option<()> {
+    pub(crate) fn fields(&mut self, mut field: impl FnMut(&mut Self, &'a [u8]) -> Option<()>) -> Option<()> {
         loop {
             let (name, escaped) = self.string()?;
             self.eat(b':')?;
@@ -137,17 +138,32 @@ impl<'a> Scan<'a> {
         }
     }
 
+    /// Consumes an array; `element` consumes each value.
+    pub(crate) fn array(&mut self, mut element: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
+        self.eat(b'[')?;
+        if self.peek()? == b']' {
+            self.at += 1;
+            return Some(());
+        }
+        loop {
+            element(self)?;
+            let next = self.peek()?;
+            self.at += 1;
+            match next {
+                b',' => {}
+                b']' => return Some(()),
+                _ => return None,
+            }
+        }
+    }
+
     /// Consumes one value.
-    pub(in crate::pi) fn value(&mut self) -> Option<()> {
+    pub(crate) fn value(&mut self) -> Option<()> {
         self.over(0, &mut |_, _| ())
     }
 
     /// As [`Scan::field`]; `note` gets every string in the value that is not a name, and whether it has escapes.
-    pub(in crate::pi) fn noted(
-        &mut self,
-        slot: &mut Option<&'a [u8]>,
-        mut note: impl FnMut(&'a [u8], bool),
-    ) -> Option<()> {
+    pub(crate) fn noted(&mut self, slot: &mut Option<&'a [u8]>, mut note: impl FnMut(&'a [u8], bool)) -> Option<()> {
         let start = self.at;
         self.over(0, &mut note)?;
         slot.replace(&self.bytes[start..self.at]).is_none().then_some(())
@@ -199,7 +215,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Consumes these bytes; `None` if others are next.
-    pub(in crate::pi) fn word(&mut self, word: &str) -> Option<()> {
+    pub(crate) fn word(&mut self, word: &str) -> Option<()> {
         self.bytes.get(self.at..)?.starts_with(word.as_bytes()).then(|| self.at += word.len())
     }
 
@@ -285,7 +301,7 @@ fn found(word: u64, byte: u8) -> u64 {
 }
 
 /// The first quote or backslash. A few words are looked at in place, as escapes are often close.
-pub(in crate::pi) fn quote_or_backslash(bytes: &[u8]) -> Option<usize> {
+pub(crate) fn quote_or_backslash(bytes: &[u8]) -> Option<usize> {
     const NEAR: usize = 4;
     let (words, _) = bytes.as_chunks();
     for (n, word) in words.iter().take(NEAR).enumerate() {

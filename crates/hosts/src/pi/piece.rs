@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use crate::pi::Source;
+use super::Source;
 
-pub(in crate::pi) enum Piece {
+pub(super) enum Piece {
     /// It can be read again from the session's file.
     At { at: u64, len: u32 },
     /// There is no file, so it is kept.
@@ -13,7 +13,7 @@ pub(in crate::pi) enum Piece {
 
 impl Piece {
     /// The raw value; `None` if it is gone.
-    pub(in crate::pi) fn get<'a>(&'a self, source: &'a dyn Source) -> Option<Cow<'a, [u8]>> {
+    pub(super) fn get<'a>(&'a self, source: &'a dyn Source) -> Option<Cow<'a, [u8]>> {
         match self {
             Self::At { at, len } => source.appended(*at, *len as usize),
             Self::Kept(value) => Some(Cow::Borrowed(value)),
@@ -22,6 +22,6 @@ impl Piece {
 }
 
 /// The offset of a value in the line it is borrowed from.
-pub(in crate::pi) fn offset(line: &[u8], value: &[u8]) -> usize {
+pub(super) fn offset(line: &[u8], value: &[u8]) -> usize {
     value.as_ptr().addr().saturating_sub(line.as_ptr().addr())
 }

@@ -1,8 +1,7 @@
 //! Chosen fields of a JSON object, as raw values. Other fields are ignored; a chosen field that occurs twice makes the
-//! object invalid. `scan` is the fast way for JSON as pi prints it; the way here takes any JSON.
+//! object invalid. `scan` is the fast way for JSON as hosts print it; the way here takes any JSON.
 
-pub(super) mod piece;
-pub(super) mod scan;
+pub(crate) mod scan;
 
 use serde::{
     Deserialize, Deserializer,
@@ -12,12 +11,12 @@ use serde_json::value::RawValue;
 use std::{borrow::Cow, fmt, str::FromStr};
 
 /// The fields with these names; `None` if this is not a valid object.
-pub(super) fn fields<'a, const N: usize>(object: &'a [u8], names: &[&str; N]) -> Option<[Option<&'a [u8]>; N]> {
+pub(crate) fn fields<'a, const N: usize>(object: &'a [u8], names: &[&str; N]) -> Option<[Option<&'a [u8]>; N]> {
     scan::fields(object, names).or_else(|| slow_fields(object, names))
 }
 
 /// The same for the object under a name.
-pub(super) fn fields_in<'a, const N: usize>(
+pub(crate) fn fields_in<'a, const N: usize>(
     object: &'a [u8],
     under: &str,
     names: &[&str; N],
@@ -29,7 +28,7 @@ pub(super) fn fields_in<'a, const N: usize>(
 }
 
 /// The same for every object in an array; `None` if anything else is in it.
-pub(super) fn fields_of_each<'a, const N: usize>(
+pub(crate) fn fields_of_each<'a, const N: usize>(
     array: &'a [u8],
     names: &[&str; N],
 ) -> Option<Vec<[Option<&'a [u8]>; N]>> {
@@ -40,7 +39,7 @@ pub(super) fn fields_of_each<'a, const N: usize>(
 }
 
 /// A string, copied only if it has escapes.
-pub(super) fn text(raw: &[u8]) -> Option<Cow<'_, str>> {
+pub(crate) fn text(raw: &[u8]) -> Option<Cow<'_, str>> {
     match plain(raw)? {
         Some(inner) => str::from_utf8(inner).ok().map(Cow::Borrowed),
         None => serde_json::from_slice(raw).ok().map(Cow::Owned),
@@ -48,7 +47,7 @@ pub(super) fn text(raw: &[u8]) -> Option<Cow<'_, str>> {
 }
 
 /// The bytes of a string.
-pub(super) fn bytes(raw: &[u8]) -> Option<Cow<'_, [u8]>> {
+pub(crate) fn bytes(raw: &[u8]) -> Option<Cow<'_, [u8]>> {
     match plain(raw)? {
         Some(inner) => Some(Cow::Borrowed(inner)),
         None => serde_json::from_slice(raw).ok().map(|text: String| Cow::Owned(text.into_bytes())),
@@ -64,12 +63,12 @@ fn plain(raw: &[u8]) -> Option<Option<&[u8]>> {
 }
 
 /// An integer. JSON and Rust write them alike.
-pub(super) fn number<T: FromStr>(raw: &[u8]) -> Option<T> {
+pub(crate) fn number<T: FromStr>(raw: &[u8]) -> Option<T> {
     str::from_utf8(raw).ok()?.parse().ok()
 }
 
 /// The same for any JSON.
-pub(super) fn slow_fields<'a, const N: usize>(object: &'a [u8], names: &[&str; N]) -> Option<[Option<&'a [u8]>; N]> {
+pub(crate) fn slow_fields<'a, const N: usize>(object: &'a [u8], names: &[&str; N]) -> Option<[Option<&'a [u8]>; N]> {
     let mut input = serde_json::Deserializer::from_slice(object);
     let fields = (&mut input).deserialize_map(Fields { names }).ok()?;
     input.end().ok()?;
