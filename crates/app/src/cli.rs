@@ -717,7 +717,7 @@ const HELD_HELP: &str = "\
 Examples:
   readproof held                                  the only session of this workspace
   readproof held --session work src/main.rs       one file, in the session `work`
-  readproof held --host pi                        pi's newest session in this workspace
+  readproof held --host pi                        the newest session of a host in this workspace; or claude-code
   readproof held --session /tmp/copied.jsonl      a transcript, also one that was copied from elsewhere
 
 Files are compared with those of the workspace in which the session ran, or of --workspace.";

@@ -45,4 +45,4 @@ pub use stores::{
     PutAside, Removal, Removed, RetiredLog, Right, STORE_NAME, SessionName, SmallTexts, Store, StoreError, Stored,
     Stores, Strange, TakeLine, Usage, Whose, copy_out, database_in_memory, is_folder, user_id, user_name,
 };
-pub use transcript::{Appended, TranscriptError, TranscriptFile, open_recording, recordings_in, transcripts_in, transcripts_named};
+pub use transcript::{Appended, TranscriptError, TranscriptFile, newest_file, open_recording, recordings_in, transcripts_in, transcripts_named};

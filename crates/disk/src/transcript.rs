@@ -151,6 +151,13 @@ pub fn transcripts_in(folder: &Path) -> Result<Vec<PathBuf>, TranscriptError> {
     Ok(found)
 }
 
+/// The file that was changed last; none if none can be looked at.
+#[must_use]
+pub fn newest_file(files: &[PathBuf]) -> Option<PathBuf> {
+    let changed = |file: &&PathBuf| fs::metadata(file).and_then(|found| found.modified()).ok();
+    files.iter().filter(|file| changed(file).is_some()).max_by_key(changed).cloned()
+}
+
 /// Opens a recording of sessions, which a person named, with its size in bytes.
 ///
 /// # Errors

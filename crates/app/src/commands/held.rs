@@ -16,7 +16,7 @@ use crate::{
     config::{Beyond, Config},
     output::Failure,
     report::{json::range, printable},
-    serve::bridge,
+    serve::{bridge, claude_code},
 };
 
 /// A host whose transcripts can be looked at.
@@ -34,7 +34,7 @@ pub(crate) struct HeldIn {
 }
 
 /// Every host.
-const HOSTS: &[HeldIn] = &[bridge::HELD];
+const HOSTS: &[HeldIn] = &[bridge::HELD, claude_code::HELD];
 
 /// The word for sessions of our own.
 const OWN: &str = "readproof";

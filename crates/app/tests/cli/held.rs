@@ -1,6 +1,7 @@
 //! `readproof held` of a session of our own: what the model holds, what proves it, what is stale.
 
-use serde_json::json;
+use readproof_core::text::ContentHash;
+use serde_json::{Value, json};
 
 use crate::workspace::Workspace;
 
@@ -66,4 +67,72 @@ fn denied_files_are_not_named() {
         let text = ws.run(words).text();
         assert!(!text.contains("b.txt"), "{text}");
     }
+}
+
+/// A Claude Code session that read `a.txt` and is about to read something else, with the record of its two requests.
+fn claude_code(cwd: &str) -> String {
+    let hash = |role: &str, content: &Value| {
+        ContentHash::of(json!({"role": role, "content": content}).to_string().as_bytes()).to_string()
+    };
+    let entry = |uuid: &str, parent: Option<&str>, kind: &str, more: Value| {
+        let mut line = json!({"parentUuid": parent, "uuid": uuid, "type": kind, "sessionId": "s", "cwd": cwd, "isSidechain": false});
+        line.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        line
+    };
+    let blob = |role: &str, content: &Value| json!({"type": "api-request-blob", "sessionId": "s", "hash": hash(role, content), "message": {"role": role, "content": content}});
+    let go = json!([{"type": "text", "text": "go"}]);
+    let read = |id: &str| json!([{"type": "tool_use", "id": id, "name": "Read", "input": {"file_path": format!("{cwd}/a.txt")}}]);
+    let result = json!([{"tool_use_id": "toolu_1", "type": "tool_result", "content": "1\tone\n2\ttwo\n3\t"}]);
+    let request = |id: &str, base: Option<&str>, keep: u64, tail: Vec<String>| json!({"type": "api-request", "sessionId": "s", "id": id, "base": base, "keep": keep, "tail": tail, "params": {"model": "m"}});
+    let said = |content: Value, request: &str| json!({"message": {"id": format!("m-{request}"), "role": "assistant", "content": content}, "requestRef": request});
+    let file = json!({"filePath": format!("{cwd}/a.txt"), "content": "one\ntwo\n", "numLines": 3, "startLine": 1, "totalLines": 3});
+    let lines = [
+        json!({"type": "queue-operation", "operation": "enqueue", "sessionId": "s"}),
+        entry("u-1", None, "user", json!({"message": {"role": "user", "content": go}})),
+        blob("user", &go),
+        request("r-1", None, 0, vec![hash("user", &go)]),
+        entry("u-2", Some("u-1"), "assistant", said(read("toolu_1"), "r-1")),
+        entry("u-3", Some("u-2"), "user", json!({"message": {"role": "user", "content": result}, "toolUseResult": {"type": "text", "file": file}})),
+        blob("user", &result),
+        request("r-2", Some("r-1"), 1, vec![hash("assistant", &read("toolu_1")), hash("user", &result)]),
+        entry("u-4", Some("u-3"), "assistant", said(read("toolu_2"), "r-2")),
+    ];
+    // A request that begins anew names no base.
+    lines.iter().map(|line| line.to_string().replace("\"base\":null,", "") + "\n").collect()
+}
+
+#[test]
+fn a_transcript_of_claude_code_and_a_copy_of_it() {
+    let ws = Workspace::with(&[("a.txt", "one\r\nzwei\r\n")]);
+    let cwd = ws.path("").display().to_string();
+    ws.put("../home/s.jsonl", claude_code(&cwd));
+    let check = |words: &str| {
+        let json = ws.run(&format!("held --json {words}")).json();
+        assert_eq!((&json["host"], &json["distrusted"], &json["leaf"]), (&json!("claude-code"), &Value::Null, &json!("toolu_2")), "{json:#}");
+        let file = &json["files"][0];
+        assert_eq!((&file["path"], &file["whole"], &file["spans"][0]["form"]), (&json!("a.txt"), &json!(true), &json!("stripped")), "{json:#}");
+        assert_eq!(file["spans"][0]["stale_lines"], json!([[2, 2]]), "{json:#}");
+        assert_eq!(file["spans"][0]["entry"].as_str().map(str::len), Some(64), "{json:#}");
+    };
+    check("--session ../home/s.jsonl");
+    check("--host claude-code --session ../home/s.jsonl a.txt");
+    ws.put("../home/copied.jsonl", claude_code("/nowhere/project"));
+    check("--session ../home/copied.jsonl");
+    let slug: String = cwd.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    ws.put(&format!("../home/.claude/projects/{slug}/s.jsonl"), claude_code(&cwd));
+    check("--host claude-code");
+    // Where the first call was made, nothing was seen yet.
+    let first = ws.run("held --session ../home/s.jsonl --leaf toolu_1").text();
+    assert!(first.ends_with("held       nothing\n"), "{first}");
+    ws.run("held --session ../home/s.jsonl --leaf toolu_9").refused(1, &["has no entry toolu_9"]);
+}
+
+#[test]
+fn a_transcript_whose_record_does_not_verify_holds_nothing() {
+    let ws = Workspace::with(&[("a.txt", "one\ntwo\n")]);
+    let text = claude_code(&ws.path("").display().to_string());
+    let blob = text.lines().find(|line| line.contains("api-request-blob") && line.contains("tool_result")).unwrap();
+    ws.put("../home/s.jsonl", text.replace(blob, &blob.replace("two", "TWO")));
+    let text = ws.run("held --session ../home/s.jsonl").text();
+    assert!(text.contains("distrusted the record of what was sent") && text.ends_with("held       nothing\n"), "{text}");
 }

@@ -1,6 +1,10 @@
 //! What the model of a conversation holds now: which lines of which files, which entry proves it, and what of it is no longer so on
 //! disk. Records nothing. A file that the rules hide from the caller is not named.
 
+mod look;
+
+pub use look::LookedAt;
+
 use readproof_core::{
     decide::Mode,
     knowledge::Held,
