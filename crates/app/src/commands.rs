@@ -153,7 +153,11 @@ impl Terminal {
     }
 
     /// Performs an operation in a conversation.
-    pub(crate) fn ask<C: Conversation>(&self, conversation: &mut C, operation: Operation) -> Result<Outcome<C::Given>, Error> {
+    pub(crate) fn ask<C: Conversation>(
+        &self,
+        conversation: &mut C,
+        operation: Operation,
+    ) -> Result<Outcome<C::Given>, Error> {
         self.ask_with(conversation, operation, Control::WAIT)
     }
 

@@ -8,14 +8,25 @@ use std::{io, path::PathBuf};
 #[error("{self:?}")]
 pub enum TracesError {
     /// Neither recordings nor transcripts are in this folder.
-    NothingRecorded { folder: PathBuf },
+    NothingRecorded {
+        folder: PathBuf,
+    },
     /// There are events, but the texts they name are missing.
-    NoTexts { file: PathBuf },
+    NoTexts {
+        file: PathBuf,
+    },
     Unreadable(#[from] TranscriptError),
     /// Unpacking or reading failed in the middle.
-    Io { file: PathBuf, source: io::Error },
+    Io {
+        file: PathBuf,
+        source: io::Error,
+    },
     /// A line is not what it should be.
-    BadLine { file: PathBuf, line: usize, why: String },
+    BadLine {
+        file: PathBuf,
+        line: usize,
+        why: String,
+    },
     /// The tokenizer cannot be loaded.
     Tokens(String),
     /// The engine failed where it must not.

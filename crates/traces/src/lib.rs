@@ -151,7 +151,8 @@ mod tests {
     fn a_run_that_was_ended_goes_on() {
         let dir = tempfile::tempdir().unwrap();
         let options = options(dir.path());
-        let earlier = SessionTally { session: 1, strict: Tally { outside: 77, ..Tally::default() }, ..SessionTally::default() };
+        let earlier =
+            SessionTally { session: 1, strict: Tally { outside: 77, ..Tally::default() }, ..SessionTally::default() };
         let leave = || {
             let (recorded, counter) = (Recorded::open(dir.path()).unwrap(), Counter::new().unwrap());
             Kept::open(&options, &recorded, &counter).add(&earlier);

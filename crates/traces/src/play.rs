@@ -249,7 +249,13 @@ impl<'a> Play<'a> {
     }
 
     /// Makes a change; `None` if it was refused, or is not the agent's.
-    fn changed(&mut self, event: &Event, name: &str, change: Change, over: Over) -> Result<Option<String>, TracesError> {
+    fn changed(
+        &mut self,
+        event: &Event,
+        name: &str,
+        change: Change,
+        over: Over,
+    ) -> Result<Option<String>, TracesError> {
         if self.variant.edits == Edits::Unreported {
             return Ok(None);
         }

@@ -45,7 +45,10 @@ impl Report {
     #[must_use]
     pub fn violations(&self) -> Vec<String> {
         let of = |s: &SessionTally| {
-            [&s.strict, &s.open, &s.unreported, &s.seed].into_iter().flat_map(|t| t.violations.clone()).collect::<Vec<_>>()
+            [&s.strict, &s.open, &s.unreported, &s.seed]
+                .into_iter()
+                .flat_map(|t| t.violations.clone())
+                .collect::<Vec<_>>()
         };
         self.sessions.iter().flat_map(of).collect()
     }
@@ -141,10 +144,7 @@ impl Report {
         row("violations", &|t| t.violations.len().to_string());
         let spreads = [self.spread(|s| &s.strict), self.spread(|s| &s.open)];
         let [of_strict, of_open] = spreads.map(|s| {
-            format!(
-                "{:.1} / {:.1} / {:.1} / {:.1} / {:.1}",
-                s.least, s.quarter, s.median, s.three_quarters, s.most
-            )
+            format!("{:.1} / {:.1} / {:.1} / {:.1} / {:.1}", s.least, s.quarter, s.median, s.three_quarters, s.most)
         });
         let _ = writeln!(out, "| % saved in a session: least, quartiles, most | {of_strict} | {of_open} |");
         let [of_strict, of_open] = spreads.map(|s| format!("{} of {}", s.nothing, s.sessions));
@@ -173,7 +173,10 @@ fn decisions(out: &mut String, tally: &Tally) {
 
 fn sights(out: &mut String, tally: &Tally) {
     let all = tally.cost().plain;
-    let _ = writeln!(out, "\n## Plain answers, by what the model could see\n\n| in sight | answered | reads | tokens | of all |");
+    let _ = writeln!(
+        out,
+        "\n## Plain answers, by what the model could see\n\n| in sight | answered | reads | tokens | of all |"
+    );
     let _ = writeln!(out, "|---|---|---:|---:|---:|");
     for (sight, decisions) in &tally.plain {
         for (decision, cost) in by_size(decisions) {

@@ -61,7 +61,8 @@ pub(super) fn run(args: &HeldArgs, workspace: Option<PathBuf>, set: &[String], j
         }
         (Some(None) | None, _) => {
             if args.leaf.is_some() {
-                let wrong = "--leaf is for the transcripts of hosts; go to another entry with `readproof session branch`";
+                let wrong =
+                    "--leaf is for the transcripts of hosts; go to another entry with `readproof session branch`";
                 return Err(Failure::usage(wrong.to_owned()));
             }
             terminal = Terminal::open(workspace, set, json, Beyond::Nothing)?;
@@ -104,13 +105,15 @@ fn open(
 
 fn newest(host: &HeldIn, args: &HeldArgs, workspace: Option<PathBuf>, set: &[String]) -> Result<PathBuf, Failure> {
     if let Some(session) = &args.session {
-        let wrong = format!("--session {session} is not a file; name a transcript of {}, as in ./{session}.jsonl", host.host);
+        let wrong =
+            format!("--session {session} is not a file; name a transcript of {}, as in ./{session}.jsonl", host.host);
         return Err(Failure::usage(wrong));
     }
     let mut config = Config::bare(workspace)?;
     config.fill(set)?;
     let none = || {
-        let message = format!("no transcript of {} was found for this workspace; name one with --session FILE", host.host);
+        let message =
+            format!("no transcript of {} was found for this workspace; name one with --session FILE", host.host);
         Failure::refused("NO_SESSION", message)
     };
     (host.newest)(&config).ok_or_else(none)
@@ -125,7 +128,8 @@ fn own_session(terminal: &Terminal, named: Option<&str>) -> Result<String, Failu
     match all.as_slice() {
         [one] => Ok(one.to_string()),
         [] => {
-            let message = "this workspace has no sessions; name a host with --host, or a transcript with --session FILE";
+            let message =
+                "this workspace has no sessions; name a host with --host, or a transcript with --session FILE";
             Err(Failure::refused("NO_SESSION", message.to_owned()))
         }
         several => {
@@ -205,7 +209,11 @@ fn report(held: &HeldNow) -> String {
     let or = |text: &Option<String>, none: &str| text.as_deref().map_or(none.to_owned(), printable);
     let _ = writeln!(out, "session    {} ({})", printable(&of.session), of.host);
     if of.host != OWN {
-        let _ = writeln!(out, "folder     {}", or(&of.folder, "unknown: the file does not say where it ran, so nothing counts"));
+        let _ = writeln!(
+            out,
+            "folder     {}",
+            or(&of.folder, "unknown: the file does not say where it ran, so nothing counts")
+        );
     }
     let _ = writeln!(out, "workspace  {}", printable(&held.workspace));
     let skipped = if of.skipped == 0 { String::new() } else { format!(" ({} lines skipped)", of.skipped) };

@@ -17,20 +17,27 @@ fn what_a_session_holds_and_what_is_stale() {
     let text = ws.run("held").text();
     let tail = text.split_once("held\n").unwrap().1;
     let bare: Vec<String> = tail.lines().map(|line| line.split("  text ").next().unwrap().to_owned()).collect();
-    assert_eq!(bare, [
-        "├─ a.txt",
-        "│  └─ lines 2-3 of 4",
-        "├─ b.txt  whole file",
-        "│  └─ lines 1-1 and the end",
-        "└─ c.txt  whole file  gone from disk",
-        "   └─ lines 1-1 and the end",
-    ]);
+    assert_eq!(
+        bare,
+        [
+            "├─ a.txt",
+            "│  └─ lines 2-3 of 4",
+            "├─ b.txt  whole file",
+            "│  └─ lines 1-1 and the end",
+            "└─ c.txt  whole file  gone from disk",
+            "   └─ lines 1-1 and the end",
+        ]
+    );
     assert!(text.starts_with("session    s (readproof)\nworkspace  "), "{text}");
-    let stale: Vec<Option<&str>> = tail.lines().map(|line| line.split_once("  stale: ").map(|(_, what)| what)).collect();
+    let stale: Vec<Option<&str>> =
+        tail.lines().map(|line| line.split_once("  stale: ").map(|(_, what)| what)).collect();
     assert_eq!(stale, [None, Some("2"), None, None, None, Some("1, the end")]);
     let json = ws.run("held --session s a.txt --json").json();
     let span = &json["files"][0]["spans"][0];
-    assert_eq!((&span["now"], &span["stale_lines"], &span["tool"]), (&json!("stale"), &json!([[2, 2]]), &json!("read")));
+    assert_eq!(
+        (&span["now"], &span["stale_lines"], &span["tool"]),
+        (&json!("stale"), &json!([[2, 2]]), &json!("read"))
+    );
     assert_eq!((&json["host"], json["files"].as_array().unwrap().len()), (&json!("readproof"), 1));
 }
 
@@ -92,7 +99,12 @@ fn claude_code(cwd: &str) -> String {
         blob("user", &go),
         request("r-1", None, 0, vec![hash("user", &go)]),
         entry("u-2", Some("u-1"), "assistant", said(read("toolu_1"), "r-1")),
-        entry("u-3", Some("u-2"), "user", json!({"message": {"role": "user", "content": result}, "toolUseResult": {"type": "text", "file": file}})),
+        entry(
+            "u-3",
+            Some("u-2"),
+            "user",
+            json!({"message": {"role": "user", "content": result}, "toolUseResult": {"type": "text", "file": file}}),
+        ),
         blob("user", &result),
         request("r-2", Some("r-1"), 1, vec![hash("assistant", &read("toolu_1")), hash("user", &result)]),
         entry("u-4", Some("u-3"), "assistant", said(read("toolu_2"), "r-2")),
@@ -108,9 +120,17 @@ fn a_transcript_of_claude_code_and_a_copy_of_it() {
     ws.put("../home/s.jsonl", claude_code(&cwd));
     let check = |words: &str| {
         let json = ws.run(&format!("held --json {words}")).json();
-        assert_eq!((&json["host"], &json["distrusted"], &json["leaf"]), (&json!("claude-code"), &Value::Null, &json!("toolu_2")), "{json:#}");
+        assert_eq!(
+            (&json["host"], &json["distrusted"], &json["leaf"]),
+            (&json!("claude-code"), &Value::Null, &json!("toolu_2")),
+            "{json:#}"
+        );
         let file = &json["files"][0];
-        assert_eq!((&file["path"], &file["whole"], &file["spans"][0]["form"]), (&json!("a.txt"), &json!(true), &json!("stripped")), "{json:#}");
+        assert_eq!(
+            (&file["path"], &file["whole"], &file["spans"][0]["form"]),
+            (&json!("a.txt"), &json!(true), &json!("stripped")),
+            "{json:#}"
+        );
         assert_eq!(file["spans"][0]["stale_lines"], json!([[2, 2]]), "{json:#}");
         assert_eq!(file["spans"][0]["entry"].as_str().map(str::len), Some(64), "{json:#}");
     };
@@ -134,5 +154,8 @@ fn a_transcript_whose_record_does_not_verify_holds_nothing() {
     let blob = text.lines().find(|line| line.contains("api-request-blob") && line.contains("tool_result")).unwrap();
     ws.put("../home/s.jsonl", text.replace(blob, &blob.replace("two", "TWO")));
     let text = ws.run("held --session ../home/s.jsonl").text();
-    assert!(text.contains("distrusted the record of what was sent") && text.ends_with("held       nothing\n"), "{text}");
+    assert!(
+        text.contains("distrusted the record of what was sent") && text.ends_with("held       nothing\n"),
+        "{text}"
+    );
 }

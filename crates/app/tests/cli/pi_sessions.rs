@@ -121,7 +121,10 @@ fn what_cannot_be_shown() {
     ws.run("pi-session").refused(2, &["<FILE>"]);
     for file in ["empty.jsonl", "odd.jsonl"] {
         let text = ws.run(&format!("pi-session {file}")).text();
-        assert!(text.contains("unknown: the file does not say where it ran") && text.contains("leaf       none"), "{text}");
+        assert!(
+            text.contains("unknown: the file does not say where it ran") && text.contains("leaf       none"),
+            "{text}"
+        );
     }
 }
 

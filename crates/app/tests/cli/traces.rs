@@ -43,7 +43,9 @@ fn every_step_of_a_recording_is_answered_and_judged() {
 fn the_report_is_markdown_and_the_bar_decides_the_exit_code() {
     let ws = Workspace::new();
     let text = traces(&ws, RECORDED, &["--least", "10"]).text();
-    for part in ["# What re-reads save on 2 recorded sessions", "| violations | 0 | 0 |", "| **read tokens saved** | **"] {
+    for part in
+        ["# What re-reads save on 2 recorded sessions", "| violations | 0 | 0 |", "| **read tokens saved** | **"]
+    {
         assert!(text.contains(part), "{part} is missing:\n{text}");
     }
     let done = traces(&ws, RECORDED, &["--least", "99"]);

@@ -138,7 +138,8 @@ impl Session {
         self.messages += tail.len();
         let content =
             json!([{"type": "tool_use", "id": self.id(), "name": "Read", "input": {"file_path": self.file()}}]);
-        let message = json!({"id": format!("msg-{}", self.turn), "type": "message", "role": "assistant", "content": content});
+        let message =
+            json!({"id": format!("msg-{}", self.turn), "type": "message", "role": "assistant", "content": content});
         self.entry("assistant", &json!({"message": message, "requestRef": id}));
         let sent = json!({"role": "assistant", "content": content});
         self.tail.push(ContentHash::of(sent.to_string().as_bytes()).to_string());
@@ -149,18 +150,27 @@ impl Session {
         let numbered: Vec<String> = text.split('\n').zip(1..).map(|(line, n)| format!("{n}\t{line}")).collect();
         let numbered = numbered.join("\n");
         let result = |shown: &str| json!([{"tool_use_id": self.id(), "type": "tool_result", "content": shown}]);
-        let (kept, sent) = (result(&numbered), result(&format!("{}\n\n<system-reminder>\nx\n</system-reminder>", numbered.trim_end())));
+        let (kept, sent) = (
+            result(&numbered),
+            result(&format!("{}\n\n<system-reminder>\nx\n</system-reminder>", numbered.trim_end())),
+        );
         let file = json!({"filePath": self.file(), "content": text, "numLines": LINES + 1, "startLine": 1, "totalLines": LINES + 1});
-        self.entry("user", &json!({
-            "message": {"role": "user", "content": kept}, "toolUseResult": {"type": "text", "file": file},
-        }));
+        self.entry(
+            "user",
+            &json!({
+                "message": {"role": "user", "content": kept}, "toolUseResult": {"type": "text", "file": file},
+            }),
+        );
         self.blob("user", &sent);
         self.turn += 1;
     }
 
     fn compact(&mut self) {
         let parent = self.parent.take();
-        self.entry("system", &json!({"subtype": "compact_boundary", "logicalParentUuid": parent, "content": "Conversation compacted"}));
+        self.entry(
+            "system",
+            &json!({"subtype": "compact_boundary", "logicalParentUuid": parent, "content": "Conversation compacted"}),
+        );
         (self.messages, self.tail) = (0, Vec::new());
         let summary = json!([{"type": "text", "text": "a summary"}]);
         self.entry("user", &json!({"isCompactSummary": true, "message": {"role": "user", "content": summary.clone()}}));

@@ -142,11 +142,7 @@ pub enum Now {
 
 impl Engine {
     /// What the conversation holds, of all files or of one.
-    pub(crate) fn held_now<C: Conversation>(
-        &self,
-        conversation: &mut C,
-        path: Option<&str>,
-    ) -> Result<HeldNow, Error> {
+    pub(crate) fn held_now<C: Conversation>(&self, conversation: &mut C, path: Option<&str>) -> Result<HeldNow, Error> {
         let mut of = conversation.holding(self)?;
         let (asked, top) = (path.map(|path| meant(path, &self.shared.bearings)), self.root.absolute(""));
         let is_asked = |absolute: &str| asked.as_deref().is_none_or(|asked| asked == absolute);
@@ -158,7 +154,8 @@ impl Engine {
             }
             let inside = absolute.strip_prefix(&top).map(|name| name.trim_start_matches('/').to_owned());
             let present = inside.as_deref().map_or(Present::Hidden, |name| self.present_text(name));
-            let spans = file.spans.into_iter().map(|(held, proof)| compared(self, conversation, (held, proof), &present));
+            let spans =
+                file.spans.into_iter().map(|(held, proof)| compared(self, conversation, (held, proof), &present));
             let spans = spans.collect();
             let disk = match present {
                 Present::Text(_) => OnDisk::Text,
@@ -221,7 +218,8 @@ fn stale_in(held: &Held, base: Option<&Text>, now: &Text) -> Now {
         if same {
             continue;
         }
-        let longer = lines.last().filter(|run| run.last() + 1 == number).and_then(|run| Lines::new(run.first(), number));
+        let longer =
+            lines.last().filter(|run| run.last() + 1 == number).and_then(|run| Lines::new(run.first(), number));
         if longer.is_some() {
             lines.pop();
         }

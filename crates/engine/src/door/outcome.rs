@@ -22,7 +22,8 @@ use super::{PolicyChecked, PolicyListed};
 use crate::{
     Blamed, ChangesFound, Collection, Compared, ComparedVersions, ConflictTexts, ContextFound, Defined, Error,
     FileStat, FilesListed, Forgotten, HistoryListed, InFile, Listed, NotOurs, Outlines, Rewound, Searched, SessionView,
-    ShownVersion, Status, SymbolsFound, Told, conversation::HeldNow,
+    ShownVersion, Status, SymbolsFound, Told,
+    conversation::HeldNow,
     read::EndOfFile,
     upkeep::{Check, Replayed},
 };

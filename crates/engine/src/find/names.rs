@@ -118,7 +118,10 @@ impl<G> Outcome<G> {
             }
             // What is outside the workspace has its whole name.
             Self::Held(held) => {
-                held.files.iter_mut().filter(|file| !file.path.starts_with('/')).for_each(|file| rename(&mut file.path));
+                held.files
+                    .iter_mut()
+                    .filter(|file| !file.path.starts_with('/'))
+                    .for_each(|file| rename(&mut file.path));
             }
             Self::Refreshed(done) => done.paths.iter_mut().for_each(rename),
             // Approvals are by the names of the workspace, wherever a person looks at them.

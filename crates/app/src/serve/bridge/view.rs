@@ -11,8 +11,7 @@ use crate::{
     config::{Config, pi_sessions_folder},
 };
 
-pub(crate) const HELD: HeldIn =
-    HeldIn { host: "pi", is_its: |file| header(file).is_some(), ran_in, newest, ask };
+pub(crate) const HELD: HeldIn = HeldIn { host: "pi", is_its: |file| header(file).is_some(), ran_in, newest, ask };
 
 /// The largest session file that is read.
 const MOST: u64 = 1 << 30;

@@ -118,7 +118,8 @@ impl LookedAt {
 }
 
 /// Why nothing of a transcript counts.
-const DISTRUSTED: &str = "the record of what was sent is missing, does not verify, or has results that were changed or cleared";
+const DISTRUSTED: &str =
+    "the record of what was sent is missing, does not verify, or has results that were changed or cleared";
 
 impl Conversation for LookedAt {
     type Given = ();

@@ -514,7 +514,8 @@ impl Run {
         }
         let looked = || -> Result<HeldNow, Error> {
             let mut talk = PiConversation::open_copy(&self.world.engine, &file)?;
-            let held = self.world.engine.call(&mut talk.call_at(leaf.as_deref())?, Operation::Held { path: None }, WAIT)?;
+            let held =
+                self.world.engine.call(&mut talk.call_at(leaf.as_deref())?, Operation::Held { path: None }, WAIT)?;
             Ok(*Box::<HeldNow>::try_from(held)?)
         };
         let view = match looked() {
