@@ -735,13 +735,14 @@ pub(crate) struct HeldArgs {
     /// The entry of a host's session at which to look [default: the last one]
     #[arg(long, value_name = "ID")]
     pub(crate) leaf: Option<String>,
+    /// Names the file where it cannot be taken for the name of a session.
+    #[arg(skip)]
+    pub(crate) file: Option<PathBuf>,
 }
 
 impl From<HostSessionArgs> for HeldArgs {
     fn from(HostSessionArgs { file, leaf }: HostSessionArgs) -> Self {
-        // Without a slash it could be the name of a session.
-        let file = if file.components().count() == 1 { PathBuf::from(".").join(file) } else { file };
-        Self { path: None, session: Some(file.display().to_string()), host: Some("pi".to_owned()), leaf }
+        Self { path: None, session: None, host: Some("pi".to_owned()), leaf, file: Some(file) }
     }
 }
 

@@ -42,7 +42,8 @@ const OWN: &str = "readproof";
 pub(super) fn run(args: &HeldArgs, workspace: Option<PathBuf>, set: &[String], json: bool) -> Done {
     let operation = Operation::Held { path: args.path.clone() };
     let host = args.host.as_deref().map(named).transpose()?;
-    let file = args.session.as_deref().filter(|name| is_file_name(name)).map(PathBuf::from);
+    let named_file = || args.session.as_deref().filter(|name| is_file_name(name)).map(PathBuf::from);
+    let file = args.file.clone().or_else(named_file);
     let terminal;
     let held = match (host, file) {
         (Some(Some(host)), Some(file)) => {
