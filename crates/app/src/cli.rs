@@ -708,7 +708,7 @@ pub(crate) struct GcArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct McpArgs {
-    /// Which tools are listed: unified, bounded, all, or names separated by commas; every tool can be called
+    /// Which tools are listed: unified, bounded, all, none, or names separated by commas; every tool can be called
     #[arg(long, value_name = "LIST", default_value = "unified")]
     pub(crate) tools: String,
 }
@@ -772,12 +772,18 @@ pub(crate) struct InitArgs {
     /// Leave out the line that lets the host use the tools without asking
     #[arg(long, requires = "host")]
     pub(crate) entry_only: bool,
+    /// Take out again what was written; for claude-code only
+    #[arg(long, requires = "host", conflicts_with_all = ["print", "entry_only"])]
+    pub(crate) remove: bool,
 }
 
 /// A program that starts MCP servers, or pi.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Host {
+    /// The plugin: Claude Code's own Read, with shorter answers to re-reads
     ClaudeCode,
+    /// The tools of an MCP server
+    ClaudeCodeTools,
     Codex,
     Opencode,
     Gemini,

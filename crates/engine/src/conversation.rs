@@ -2,6 +2,8 @@
 //! answer is recorded, and what the caller gets with it. Each kind has its own file. Transcripts are interpreted in
 //! `hosts`, not here.
 
+mod batch;
+mod claude_code;
 mod handles;
 mod held;
 mod open;
@@ -10,6 +12,7 @@ mod refresh;
 mod session;
 mod tree;
 
+pub use claude_code::*;
 pub use handles::{Handle, HandleConversation};
 pub use held::{HeldFile, HeldNow, HeldSpan, Holding, HoldingFile, LookedAt, Now, OnDisk, Proof};
 pub(crate) use open::{Open, locked};
@@ -26,7 +29,7 @@ use readproof_core::{
     scope::{Lines, Scope, ScopeError},
     text::{ContentHash, Text},
 };
-use readproof_disk::{FileRef, Loaded, SessionName, Snapshot};
+use readproof_disk::{FileRef, Loaded, Root, SessionName, Snapshot};
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
@@ -46,6 +49,8 @@ pub enum NotOurs {
     OtherName,
     /// The path is a URL that needs decoding.
     EncodedUrl,
+    /// What the host read is not what the file has now.
+    OtherText,
 }
 
 /// The state of a conversation since its last compaction.
@@ -141,6 +146,14 @@ pub trait Conversation {
         None
     }
 
+    /// The snapshot that the answer is about. A host that read the file itself has shown that text, not what the disk has now.
+    ///
+    /// # Errors
+    /// Why the host answers after all.
+    fn seen(&mut self, _engine: &Engine, snapshot: Snapshot) -> Result<Snapshot, NotOurs> {
+        Ok(snapshot)
+    }
+
     /// Opens what a read needs. If that fails, nothing is relied on, but the text is still sent.
     fn context(&mut self, engine: &Engine, read: &Read, file: &FileRef, snapshot: &Snapshot) -> CallContext;
 
@@ -228,4 +241,9 @@ pub trait Conversation {
     /// # Errors
     /// When its record cannot be read.
     fn status(&mut self, engine: &Engine) -> Result<Option<ConversationStatus>, Error>;
+}
+
+/// If the workspace was opened through a symbolic link, that path and the real one.
+fn alias(root: &Root) -> Option<(String, String)> {
+    root.alias().map(|(from, to)| (from.to_owned(), to.to_owned()))
 }

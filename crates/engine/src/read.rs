@@ -49,6 +49,11 @@ impl Engine {
         if let Some(declined) = conversation.declines(self, &target.file, &snapshot) {
             return Ok(Some(Reading::NotOurs(declined)));
         }
+        // hosts: what the host itself read, if it did
+        let snapshot = match conversation.seen(self, snapshot) {
+            Ok(snapshot) => snapshot,
+            Err(declined) => return Ok(Some(Reading::NotOurs(declined))),
+        };
         let limits = conversation.limits(self, read);
         // core: which lines are meant, and which of them one plain answer would show
         target.pick(&snapshot.text, read, &limits)?;

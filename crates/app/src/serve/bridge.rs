@@ -291,5 +291,6 @@ fn left_to_pi(why: NotOurs) -> &'static str {
         NotOurs::Sensitive => Reason::Sensitive.sentence(),
         NotOurs::OtherName => "pi does not look for a file of that very name",
         NotOurs::EncodedUrl => "a URL that needs decoding",
+        NotOurs::OtherText => "the file changed meanwhile",
     }
 }

@@ -22,6 +22,7 @@ mod history;
 mod init;
 mod init_permissions;
 mod init_pi;
+mod init_plugin;
 mod interrupted;
 mod names;
 mod patches;

@@ -13,6 +13,7 @@ use readproof_core::{
     text::{ContentHash, Form, Text},
 };
 use readproof_disk::Loaded;
+use readproof_hosts::claude_code::text_of_read;
 
 use super::Conversation;
 use crate::{Engine, Error, history::Present};
@@ -204,7 +205,8 @@ fn in_form(text: &Text, form: Form) -> Text {
         Form::Stripped => {
             let text = text.as_str();
             let text = text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n");
-            Text::in_form(text, form)
+            let lines = u32::try_from(text.split('\n').count()).unwrap_or(u32::MAX);
+            text_of_read(&text, 1, lines).unwrap_or_else(|| Text::in_form(text, form))
         }
     }
 }

@@ -10,18 +10,13 @@ pub use texts::PiSources;
 
 use readproof_core::{
     decide::Reason,
-    path::PathKey,
     text::{ContentHash, Text},
 };
-use readproof_disk::{Appended, Create, Loaded, Objects, Root, StoreError, Stores, TranscriptFile};
+use readproof_disk::{Appended, Create, Loaded, Objects, StoreError, Stores, TranscriptFile};
 use readproof_hosts::pi::{EntryRef, Known, Pushed, Source, Transcript};
-use std::{
-    borrow::Cow,
-    collections::{BTreeMap, BTreeSet},
-    path::Path,
-    sync::Arc,
-};
+use std::{borrow::Cow, path::Path, sync::Arc};
 
+use super::{alias, batch::Batch};
 use crate::{Engine, Error, Notice, ShownText};
 use texts::OBJECTS;
 
@@ -39,36 +34,10 @@ pub struct PiConversation {
     later: Option<Vec<Text>>,
     /// What the next answer has to say.
     notices: Vec<Notice>,
-    batch: Batch,
+    batch: Batch<EntryRef>,
     /// Where relative paths of reads start, and the workspace's path through a symbolic link.
     cwd: String,
     alias: Option<(String, String)>,
-}
-
-/// The answers to one message of the model. The model sees none of them before it sees all. If two of them are about
-/// different versions of a file, "unchanged" would be ambiguous.
-#[derive(Default)]
-struct Batch {
-    message: Option<EntryRef>,
-    answered: BTreeMap<PathKey, BTreeSet<ContentHash>>,
-}
-
-impl Batch {
-    /// Continues with the calls of this message, or starts over for a new one.
-    fn continue_with(&mut self, message: Option<EntryRef>) {
-        if self.message != message {
-            *self = Self { message, ..Self::default() };
-        }
-    }
-
-    /// Whether an answer was about another version of the file.
-    fn holds_other(&self, path: &PathKey, text: ContentHash) -> bool {
-        self.answered.get(path).is_some_and(|texts| texts.iter().any(|other| *other != text))
-    }
-
-    fn answer(&mut self, path: PathKey, text: ContentHash) {
-        self.answered.entry(path).or_default().insert(text);
-    }
 }
 
 /// Where the session's entries and texts are stored.
@@ -268,9 +237,4 @@ impl PiConversation {
     fn known_at(&mut self, place: Option<EntryRef>) -> Known<'_> {
         self.transcript.known_at(place, &self.backing)
     }
-}
-
-/// If the workspace was opened through a symbolic link, that path and the real one.
-fn alias(root: &Root) -> Option<(String, String)> {
-    root.alias().map(|(from, to)| (from.to_owned(), to.to_owned()))
 }

@@ -49,8 +49,8 @@ impl Tool {
 pub(super) struct Input {
     file_path: Option<String>,
     notebook_path: Option<String>,
+    pub(super) offset: Option<serde_json::Number>,
     pub(super) limit: Option<serde_json::Number>,
-    pub(super) pages: Option<serde_json::Value>,
     pub(super) content: Option<String>,
     old_string: Option<String>,
     new_string: Option<String>,
@@ -118,6 +118,41 @@ impl Change {
         }
         let after = Text::in_form(after.to_owned(), Form::Stripped);
         Some(Edit { after, ..edit })
+    }
+}
+
+/// What the host says it did, which only the person and the host know. A person or a program may alter what the model asked for, and
+/// the host itself adapts quotes; the model is not told.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Made {
+    old_string: Option<String>,
+    new_string: Option<String>,
+    replace_all: Option<bool>,
+    content: Option<String>,
+    user_modified: Option<bool>,
+    staged: Option<bool>,
+    edits: Option<Vec<Change>>,
+}
+
+impl Made {
+    /// Whether that is what the call asked for.
+    pub(super) fn is_as_asked(&self, tool: Tool, input: &Input) -> bool {
+        if self.user_modified == Some(true) || self.staged == Some(true) {
+            return false;
+        }
+        match tool {
+            Tool::Write => self.content.is_some() && self.content == input.content,
+            Tool::Edit => {
+                let all = |all: Option<bool>| all.unwrap_or(false);
+                self.old_string.is_some()
+                    && self.old_string == input.old_string
+                    && self.new_string == input.new_string
+                    && all(self.replace_all) == all(input.replace_all)
+            }
+            Tool::MultiEdit => self.edits.is_some() && self.edits == input.edits,
+            Tool::Read | Tool::Notebook | Tool::Grep | Tool::Shell | Tool::Other => false,
+        }
     }
 }
 

@@ -8,15 +8,8 @@ use crate::json::scan::Scan;
 /// The deepest nesting that is hashed. Messages are far less deep.
 const DEEPEST: u32 = 60;
 
-/// The hash of a message with this content, as raw JSON; `None` if the content is not printed as the host prints it.
-pub(super) fn message_hash(content: &[u8], role: &[u8]) -> Option<ContentHash> {
-    let mut canonical = Vec::with_capacity(content.len());
-    append(content, &mut canonical)?;
-    Some(ContentHash::of_parts(&[b"{\"content\":", &canonical, b",\"role\":", role, b"}"]))
-}
-
-/// The hash of a message that is made of several lines; `blocks` are their blocks with commas between them.
-pub(super) fn run_hash(blocks: &[u8], role: &[u8]) -> ContentHash {
+/// The hash of a message with these blocks; between two of them is a comma.
+pub(super) fn message_hash(blocks: &[u8], role: &[u8]) -> ContentHash {
     ContentHash::of_parts(&[b"{\"content\":[", blocks, b"],\"role\":", role, b"}"])
 }
 
@@ -124,10 +117,11 @@ mod tests {
 
     #[test]
     fn a_message_of_several_lines_is_hashed_like_one() {
-        let one = message_hash(br#"[{"type":"text","text":"a"},{"text":"b","type":"text"}]"#, b"\"user\"");
+        let mut one = Vec::new();
+        append_blocks(br#"[{"type":"text","text":"a"},{"text":"b","type":"text"}]"#, &mut one).unwrap();
         let mut blocks = Vec::new();
         append_blocks(b"\"a\"", &mut blocks).unwrap();
         append_blocks(br#"[{"type":"text","text":"b"}]"#, &mut blocks).unwrap();
-        assert_eq!(one, Some(run_hash(&blocks, b"\"user\"")));
+        assert_eq!(message_hash(&one, b"\"user\""), message_hash(&blocks, b"\"user\""));
     }
 }

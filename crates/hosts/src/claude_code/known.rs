@@ -2,7 +2,7 @@
 
 use readproof_core::{
     knowledge::{Knowledge, Place},
-    path::{PathKey, resolve},
+    path::PathKey,
     text::{ContentHash, Text},
 };
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ pub struct Sibling {
 pub struct Why {
     /// Its hash, by which requests name it.
     pub message: ContentHash,
-    /// When its results were recorded, in milliseconds since 1970.
+    /// What it shows was looked at then or later, in milliseconds since 1970; `None` if it shows nothing.
     pub time: Option<u64>,
 }
 
@@ -87,7 +87,7 @@ impl Transcript {
         let others = self.calls.iter().filter(|(id, other)| &***id != call && same(other));
         let sibling = |other: &super::transcript::Call| {
             let input = other.input.get(source).and_then(|raw| Input::parse(&raw));
-            let path = input.and_then(|input| input.file().map(|name| PathKey::new(&resolve(name, "/"))));
+            let path = input.and_then(|input| input.file().map(|name| self.key(name)));
             Sibling { path, changes: other.tool.changes() }
         };
         others.map(|(_, other)| sibling(other)).collect()
@@ -111,6 +111,13 @@ impl<'a> Known<'a> {
     #[must_use]
     pub fn text(&self, hash: ContentHash) -> Option<&'a Text> {
         self.transcript.requests.texts.get(&hash)
+    }
+
+    /// The hash of the file that such a text is of, if its lines end as the text's do.
+    #[must_use]
+    pub fn file_hash(&self, hash: ContentHash) -> Option<ContentHash> {
+        let text = self.text(hash)?.as_str();
+        text.strip_suffix('\n').map(|bytes| ContentHash::of(bytes.as_bytes()))
     }
 
     /// Number of messages since the compaction.

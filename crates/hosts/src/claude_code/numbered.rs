@@ -59,8 +59,9 @@ impl<'t> Numbered<'t> {
         Lines::new(self.first, last).filter(|_| last <= MOST_LINES)
     }
 
-    pub(super) fn text(&self) -> Text {
-        text_of(self.first, self.pieces.iter().copied())
+    /// The text that has these lines. If the file is not known to end with them, it goes on with an empty one.
+    pub(super) fn text(&self, ends: bool) -> Text {
+        text_of(self.first, self.pieces.iter().copied().chain((!ends).then_some("")))
     }
 }
 
@@ -182,8 +183,9 @@ mod tests {
         assert_eq!(text_of_file("a\nb\n").as_str(), "a\nb\n\n");
         assert_eq!(text_of_file("a\nb").as_str(), "a\nb\n");
         assert_eq!(text_of_file("").as_str(), "\n");
-        let shown = Numbered::parse("3\tx\n4\ty").unwrap().text();
-        assert_eq!((shown.as_str(), shown.total(), shown.form()), ("\n\nx\ny\n", 4, Form::Stripped));
+        let shown = Numbered::parse("3\tx\n4\ty").unwrap();
+        assert_eq!((shown.text(true).as_str(), shown.text(true).total()), ("\n\nx\ny\n", 4));
+        assert_eq!((shown.text(false).as_str(), shown.text(false).form()), ("\n\nx\ny\n\n", Form::Stripped));
     }
 
     #[test]

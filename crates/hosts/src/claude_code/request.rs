@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::{
     Source,
-    canon::{append_blocks, message_hash, run_hash},
+    canon::{append_blocks, message_hash},
     line::{Id, Sent},
     message::{Part, parts},
     state::Holdings,
@@ -51,7 +51,7 @@ pub(super) struct Requests {
     branches: BTreeMap<(Epoch, Id), (At, usize)>,
     /// Texts that were shown or made.
     pub(super) texts: BTreeMap<ContentHash, Text>,
-    /// When the results of a message were recorded: the first of them.
+    /// When what a message shows was looked at, at the earliest.
     pub(super) times: BTreeMap<At, u64>,
     /// Whether a result was seen to be sent otherwise than recorded.
     pub(super) altered: bool,
@@ -158,8 +158,9 @@ impl Transcript {
             Stored::Blob(span) => {
                 let message = span.get(source)?;
                 let [role, content] = fields(&message, &["role", "content"])?;
-                let (role, content) = (role?, content?);
-                (message_hash(content, role)? == hash).then(|| parts(content)).flatten()
+                let (role, content, mut blocks) = (role?, content?, Vec::new());
+                append_blocks(content, &mut blocks)?;
+                (message_hash(&blocks, role) == hash).then(|| parts(content)).flatten()
             }
             Stored::Lines(role, spans) => {
                 let (mut blocks, mut found) = (Vec::new(), Vec::new());
@@ -168,7 +169,7 @@ impl Transcript {
                     append_blocks(&content, &mut blocks)?;
                     found.extend(parts(&content)?);
                 }
-                (run_hash(&blocks, role.raw()) == hash).then_some(found)
+                (message_hash(&blocks, role.raw()) == hash).then_some(found)
             }
         }
     }

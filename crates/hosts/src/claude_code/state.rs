@@ -2,7 +2,7 @@
 
 use readproof_core::{
     knowledge::{Alike, Event, Knowledge},
-    path::{PathKey, resolve},
+    path::PathKey,
     scope::{Lines, Scope},
     text::{Form, Text},
 };
@@ -19,6 +19,12 @@ use super::{
     transcript::{Epoch, Transcript},
 };
 use crate::tree::At;
+
+/// Where a file has the end of a reminder, the host shows this instead.
+const ESCAPED: &str = "&lt;/system-reminder>";
+
+/// An attachment may be recorded this much later than its file was looked at, in milliseconds.
+const WRITTEN_LATER: u64 = 2_000;
 
 /// What holds after a message.
 #[derive(Clone, Default)]
@@ -70,23 +76,23 @@ impl Step<'_> {
         self.apply(&Event::Void { path });
     }
 
-    /// The name to use for a file.
-    pub(super) fn key(&self, name: &str) -> PathKey {
-        let name = resolve(name, "/");
-        let renamed = self.transcript.renamed.as_ref().and_then(|(from, to)| {
-            let rest = name.strip_prefix(from.as_str()).filter(|rest| rest.is_empty() || rest.starts_with('/'))?;
-            Some(format!("{to}{rest}"))
-        });
-        PathKey::new(&renamed.unwrap_or(name))
+    fn key(&self, name: &str) -> PathKey {
+        self.transcript.key(name)
+    }
+
+    /// Notes when what this message shows was looked at.
+    fn looked_at(&mut self, time: Option<u64>) {
+        // Without a time, whatever happened may have happened since.
+        let time = time.unwrap_or(0);
+        let earliest = self.transcript.requests.times.entry(self.at).or_insert(time);
+        *earliest = time.min(*earliest);
     }
 
     fn result(&mut self, id: &str, text: Option<&str>, failed: bool) {
         let Some(call) = self.transcript.calls.get(id) else { return };
         let (tool, input) = (call.tool, call.input.get(self.source).and_then(|raw| Input::parse(&raw)));
-        if let Some(time) = self.transcript.results.get(id).and_then(|recorded| recorded.time) {
-            let earliest = self.transcript.requests.times.entry(self.at).or_insert(time);
-            *earliest = time.min(*earliest);
-        }
+        let time = call.time;
+        self.looked_at(time);
         if tool == Tool::Other {
             return;
         }
@@ -102,7 +108,7 @@ impl Step<'_> {
         let path = self.key(&name);
         // Blocks that are no text are an image or a document; the host never alters those.
         let recorded = text.map(|_| self.transcript.recorded(id, self.source));
-        if let (Some(sent), Some(recorded)) = (text, recorded)
+        if let (Some(sent), Some(recorded), false) = (text, recorded, failed)
             && !recorded.is_some_and(|recorded| is_as_recorded(sent, &recorded))
         {
             self.transcript.requests.altered = true;
@@ -112,23 +118,36 @@ impl Step<'_> {
         }
         match (tool, text) {
             (Tool::Read, Some(text)) => self.read(id, path, text, &input),
-            (Tool::Edit | Tool::MultiEdit | Tool::Write, Some(text)) if is_done(without_reminders(text), &name) => {
+            (Tool::Edit | Tool::MultiEdit | Tool::Write, Some(text))
+                if is_done(without_reminders(text), &name) && self.is_made_as_asked(id, tool, &input) =>
+            {
                 self.changed(path, tool, &input);
             }
             _ => self.void(path),
         }
     }
 
+    /// Whether the host did what the call asks for, and not what somebody made of it.
+    fn is_made_as_asked(&self, id: &str, tool: Tool, input: &Input) -> bool {
+        let made = self.transcript.results.get(id).and_then(|recorded| recorded.made(self.source));
+        made.is_some_and(|made| made.is_as_asked(tool, input))
+    }
+
     /// Text of a file, or one of our markers.
     fn read(&mut self, id: &str, path: PathKey, text: &str, input: &Input) {
         let Some(shown) = Numbered::parse(text).filter(Numbered::is_all) else { return self.void(path) };
+        // Asked for the line 0, the host numbers all lines one too low.
+        if input.offset.as_ref().is_some_and(|offset| offset.as_u64().is_none_or(|offset| offset == 0)) {
+            return self.void(path);
+        }
         if let (0, [piece]) = (shown.first, shown.pieces.as_slice()) {
             return match marker(piece) {
                 Some(marker) => self.marked(path, marker),
                 None => self.void(path),
             };
         }
-        let shape = self.transcript.results.get(id).and_then(|recorded| recorded.shape(self.source));
+        let recorded = || self.transcript.results.get(id).and_then(|recorded| recorded.shape(self.source));
+        let shape = recorded().or_else(|| self.transcript.told.get(id).copied());
         let more_asked = input
             .limit
             .as_ref()
@@ -139,7 +158,7 @@ impl Step<'_> {
 
     fn shown(&mut self, path: PathKey, shown: &Numbered<'_>, end: bool) {
         let Some(lines) = shown.lines() else { return self.void(path) };
-        let text = shown.text();
+        let text = shown.text(end);
         let version = text.version();
         self.keep(text);
         self.apply(&Event::Shown { path, version, lines: Some(lines), end, part: None });
@@ -301,7 +320,8 @@ impl Step<'_> {
             Some((path, _)) => return self.void(path),
             None => return names.into_iter().for_each(|path| self.void(path)),
         };
-        let Some(shown) = Numbered::parse(text).filter(|shown| shown.rest.is_empty() && shown.first > 0) else {
+        let is_exact = |shown: &Numbered<'_>| shown.rest.is_empty() && shown.first > 0 && !text.contains(ESCAPED);
+        let Some(shown) = Numbered::parse(text).filter(is_exact) else {
             return self.void(path);
         };
         let ends = found.iter().any(|at| {
@@ -310,11 +330,8 @@ impl Step<'_> {
             self.key(&attached.name) == path
                 && shape.is_some_and(|shape| shape.ends_with(shown.first, shown.pieces.len()))
         });
-        let times = found.iter().filter_map(|at| self.transcript.attached[*at].time).min();
-        if let Some(time) = times {
-            let earliest = self.transcript.requests.times.entry(self.at).or_insert(time);
-            *earliest = time.min(*earliest);
-        }
+        let times = found.iter().map(|at| self.transcript.attached[*at].time);
+        self.looked_at(times.min().flatten().map(|time| time.saturating_sub(WRITTEN_LATER)));
         self.shown(path, &shown, ends);
     }
 
@@ -328,6 +345,7 @@ impl Step<'_> {
         let path = own.clone().unwrap_or_else(|| self.key(name));
         self.void(path.clone());
         let shown = text.split_once(" (shown with line numbers):\n").and_then(|(_, text)| Numbered::parse(text));
+        self.looked_at(None);
         if let (Some(_), Some(shown)) = (own, shown.filter(|shown| shown.rest.trim().is_empty() && shown.first > 0)) {
             self.shown(path, &shown, false);
         }

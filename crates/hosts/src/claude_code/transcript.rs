@@ -1,16 +1,21 @@
 //! The lines of one transcript file, each taken in once: where the calls, results, requests and messages are. Nothing of it is
 //! derived here, and little of a line is kept: what is needed later is read again.
 
-use readproof_core::{limits::Answers, text::ContentHash};
+use readproof_core::{
+    limits::Answers,
+    path::{PathKey, resolve},
+    text::ContentHash,
+};
 use std::{
     borrow::Cow,
     collections::{BTreeMap, BTreeSet},
+    ops::Range,
 };
 
 use super::{
     Source,
-    call::Tool,
-    canon::{append_blocks, run_hash},
+    call::{Made, Tool},
+    canon::{append_blocks, message_hash},
     line::{Attachment, Id, Line, Payload, Role, Sent, parse},
     message::text_of,
     request::Requests,
@@ -46,6 +51,8 @@ pub(super) struct Call {
     pub(super) message: Option<Box<str>>,
     pub(super) tool: Tool,
     pub(super) input: Span,
+    /// When it was made, in milliseconds since 1970.
+    pub(super) time: Option<u64>,
     /// Whether it counts: not if another call has the same id, nor if a compaction kept it.
     pub(super) counts: bool,
 }
@@ -53,7 +60,6 @@ pub(super) struct Call {
 /// A result as the host recorded it, before it was sent.
 pub(super) struct Recorded {
     pub(super) content: Span,
-    pub(super) time: Option<u64>,
     /// What the host itself knows of it.
     result: Option<Span>,
 }
@@ -107,12 +113,15 @@ pub struct Transcript {
     kept: BTreeSet<Id>,
     pub(super) calls: BTreeMap<Box<str>, Call>,
     pub(super) results: BTreeMap<Box<str>, Recorded>,
+    pub(super) told: BTreeMap<Box<str>, Shape>,
     pub(super) attached: Vec<Attached>,
     pub(super) sent: BTreeMap<Id, Sent>,
     pub(super) messages: BTreeMap<ContentHash, Stored>,
     claims: Vec<Claim>,
-    /// How many of the claims were hashed.
+    /// How many of the claims were hashed, or are in `passed`.
     hashed: usize,
+    /// Claims before a compaction that were not hashed: the host names those no more, so only earlier calls need them.
+    passed: Vec<Range<usize>>,
     /// The message that the last line belongs to, if it was one.
     run: Option<(Role, Option<Box<str>>)>,
     skipped: usize,
@@ -140,6 +149,8 @@ impl Transcript {
             messages: BTreeMap::new(),
             claims: Vec::new(),
             hashed: 0,
+            passed: Vec::new(),
+            told: BTreeMap::new(),
             run: None,
             skipped: 0,
             last: None,
@@ -189,6 +200,16 @@ impl Transcript {
         self.calls.contains_key(id)
     }
 
+    /// The name to use for a file.
+    pub(super) fn key(&self, name: &str) -> PathKey {
+        let name = resolve(name, "/");
+        let renamed = self.renamed.as_ref().and_then(|(from, to)| {
+            let rest = name.strip_prefix(from.as_str()).filter(|rest| rest.is_empty() || rest.starts_with('/'))?;
+            Some(format!("{to}{rest}"))
+        });
+        PathKey::new(&renamed.unwrap_or(name))
+    }
+
     fn take_in(&mut self, line: &[u8], at: u64) {
         let span = |piece: &[u8]| Span {
             at: at + (piece.as_ptr().addr() - line.as_ptr().addr()) as u64,
@@ -204,9 +225,9 @@ impl Transcript {
                         self.claim(role, message.as_deref(), span(content));
                         match role {
                             Role::Assistant => {
-                                self.called((epoch, request, counts), message.as_deref(), content, &span)
+                                self.called((epoch, request, counts), (message.as_deref(), time), content, &span)
                             }
-                            Role::User => self.resulted(content, (time, result.map(&span)), &span),
+                            Role::User => self.resulted(content, result.map(&span), &span),
                         }
                     }
                     Payload::Attachment { kind, name, raw, rendered } => {
@@ -216,7 +237,7 @@ impl Transcript {
                     Payload::Boundary { kept } => {
                         self.kept.extend(kept);
                         self.run = None;
-                        // The host never again names these messages by what their lines say.
+                        self.passed.push(self.hashed..self.claims.len());
                         self.hashed = self.claims.len();
                     }
                     Payload::Nothing => {}
@@ -252,7 +273,7 @@ impl Transcript {
     fn called(
         &mut self,
         (epoch, request, counts): (Epoch, Option<Id>, bool),
-        message: Option<&str>,
+        (message, time): (Option<&str>, Option<u64>),
         content: &[u8],
         span: &dyn Fn(&[u8]) -> Span,
     ) {
@@ -265,7 +286,7 @@ impl Transcript {
             self.last = Some(id.as_ref().into());
             let tool = name.and_then(text).map_or(Tool::Other, |name| Tool::parse(&name));
             let (message, input) = (message.map(Into::into), span(input));
-            let call = Call { epoch, request, message, tool, input, counts: counts && epoch != LOST };
+            let call = Call { epoch, request, message, tool, input, time, counts: counts && epoch != LOST };
             match self.calls.entry(id.as_ref().into()) {
                 std::collections::btree_map::Entry::Vacant(place) => drop(place.insert(call)),
                 std::collections::btree_map::Entry::Occupied(mut place) => place.get_mut().counts = false,
@@ -273,14 +294,14 @@ impl Transcript {
         }
     }
 
-    fn resulted(&mut self, content: &[u8], (time, result): (Option<u64>, Option<Span>), span: &dyn Fn(&[u8]) -> Span) {
+    fn resulted(&mut self, content: &[u8], result: Option<Span>, span: &dyn Fn(&[u8]) -> Span) {
         if !content.starts_with(b"[") {
             return;
         }
         let blocks = fields_of_each(content, &["type", "tool_use_id", "content"]).unwrap_or_default();
         for [kind, id, said] in blocks {
             let (Some(b"\"tool_result\""), Some(id), Some(said)) = (kind, id.and_then(text), said) else { continue };
-            self.results.entry(id.as_ref().into()).or_insert(Recorded { content: span(said), time, result });
+            self.results.entry(id.as_ref().into()).or_insert(Recorded { content: span(said), result });
         }
     }
 
@@ -296,21 +317,26 @@ impl Transcript {
 
     /// Finds a message that requests name by its hash: in a line of its own, or made of lines of the conversation.
     pub(super) fn stored(&mut self, hash: ContentHash, source: &dyn Source) -> Option<&Stored> {
-        if !self.messages.contains_key(&hash) && self.hashed < self.claims.len() {
-            self.hash_claims(source);
+        if !self.messages.contains_key(&hash) {
+            let fresh = std::mem::replace(&mut self.hashed, self.claims.len())..self.claims.len();
+            self.hash_claims(fresh, source);
+        }
+        while !self.messages.contains_key(&hash) {
+            let Some(passed) = self.passed.pop() else { break };
+            self.hash_claims(passed, source);
         }
         self.messages.get(&hash)
     }
 
-    /// Hashes the messages of the lines that came since. A message may end at each of its lines.
-    fn hash_claims(&mut self, source: &dyn Source) {
+    /// Hashes the messages of these lines. A message may end at each of its lines.
+    fn hash_claims(&mut self, claims: Range<usize>, source: &dyn Source) {
         // A message whose first lines were hashed before is hashed from its beginning again.
-        let mut from = self.hashed;
+        let mut from = claims.start;
         while from > 0 && self.claims.get(from).is_some_and(|claim| !claim.begins) {
             from -= 1;
         }
         let (mut blocks, mut spans, mut sound) = (Vec::new(), Vec::new(), false);
-        for at in from..self.claims.len() {
+        for at in from..claims.end {
             let Claim { role, content, begins } = &self.claims[at];
             if *begins {
                 (blocks, spans, sound) = (Vec::new(), Vec::new(), true);
@@ -318,12 +344,16 @@ impl Transcript {
             spans.push(*content);
             let appended = content.get(source).and_then(|content| append_blocks(&content, &mut blocks));
             sound = sound && appended.is_some();
-            if sound && at >= self.hashed {
-                let hash = run_hash(&blocks, role.raw());
+            if sound && at >= claims.start {
+                let hash = message_hash(&blocks, role.raw());
                 self.messages.entry(hash).or_insert_with(|| Stored::Lines(*role, spans.clone()));
             }
         }
-        self.hashed = self.claims.len();
+    }
+
+    /// What a hook told of a read. Agents' transcripts do not have it.
+    pub fn told(&mut self, call: &str, first: u32, lines: u32, total: u32) {
+        self.told.entry(call.into()).or_insert(Shape { first, lines, total });
     }
 
     /// What the host recorded as the text of a result.
@@ -360,6 +390,11 @@ impl Shape {
 impl Recorded {
     pub(super) fn shape(&self, source: &dyn Source) -> Option<Shape> {
         Shape::of(&self.result?.get(source)?)
+    }
+
+    /// What the host itself says it did.
+    pub(super) fn made(&self, source: &dyn Source) -> Option<Made> {
+        serde_json::from_slice(&self.result?.get(source)?).ok()
     }
 }
 
