@@ -173,12 +173,6 @@ const COMMANDS: &[Command] = &[
         run: testkit::attacks,
     },
     Command {
-        name: "savings",
-        arguments: "[--traces FOLDER] [--json] [--sessions N]",
-        about: "replays recorded agent sessions through the command line: what re-reads save; needs traces from elsewhere",
-        run: testkit::savings,
-    },
-    Command {
         name: "fuzz",
         arguments: "[TARGET…] [--inputs N] [--seed S] [--input FILE] [--coverage]",
         about: "random inputs for every parser, in release with every check on; --coverage TARGET: made by libFuzzer",

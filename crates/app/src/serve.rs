@@ -1,7 +1,7 @@
 //! Servers: each serves one client on standard input and output until the client disconnects.
 
 pub(crate) mod bridge;
-mod claude_code;
+pub(crate) mod claude_code;
 pub(crate) mod mcp;
 mod parting;
 pub(crate) mod query;

@@ -5,6 +5,7 @@
 mod batch;
 mod claude_code;
 mod handles;
+mod held;
 mod open;
 mod pi;
 mod refresh;
@@ -13,6 +14,7 @@ mod tree;
 
 pub use claude_code::*;
 pub use handles::{Handle, HandleConversation};
+pub use held::{HeldFile, HeldNow, HeldSpan, Holding, HoldingFile, LookedAt, Now, OnDisk, Proof};
 pub(crate) use open::{Open, locked};
 pub use pi::*;
 pub use session::LoggedSession;
@@ -195,6 +197,14 @@ pub trait Conversation {
     /// `error`, if the conversation cannot do without the file.
     fn refresh_unseen(&self, _engine: &Engine, _path: &str, error: Error) -> Result<Refreshed, Error> {
         Err(error)
+    }
+
+    /// What the model holds now, for a person who asks, with what proves it.
+    ///
+    /// # Errors
+    /// When there is no such conversation, or its record cannot be read.
+    fn holding(&mut self, _engine: &Engine) -> Result<Holding, Error> {
+        Err(Error::NoConversation)
     }
 
     /// Every file of which the conversation may hold something, relative to the workspace root.

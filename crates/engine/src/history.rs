@@ -28,7 +28,7 @@ pub use rewind::{Rewound, RewoundFile};
 pub use since::ChangesFound;
 pub(crate) use state::State;
 pub use tell::Told;
-pub(crate) use tell::met;
+pub(crate) use tell::{Present, met};
 pub use undo::Undo;
 pub(crate) use versions::versions_again;
 pub use versions::{Compared as ComparedVersions, Which};

@@ -7,7 +7,7 @@ mod status;
 mod view;
 mod wire;
 
-pub(crate) use view::show_session;
+pub(crate) use view::HELD;
 
 use readproof_core::{
     decide::Reason,

@@ -2,6 +2,10 @@
 //! that the model holds, and whether a rule denies a call. An answer is the JSON that a hook prints. Whatever fails leaves the
 //! host's own call as it is.
 
+mod held;
+
+pub(crate) use held::HELD;
+
 use readproof_core::{
     decide::Mode,
     operation::{Caller, Operation, Read},

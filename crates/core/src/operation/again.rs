@@ -82,6 +82,7 @@ impl Operation {
             | Self::Status
             | Self::ListSessions
             | Self::ShowSession
+            | Self::Held { .. }
             | Self::Branch { .. }
             | Self::Switch { .. }
             | Self::Fork { .. }

@@ -3,12 +3,10 @@
 
 mod call;
 mod moment;
-mod session;
 mod texts;
 
 pub(crate) use call::ask_of_page;
 pub use call::{PiCall, PiCut, PiGiven, PiInstead, PiMeta, instead};
-pub use session::{PiFile, PiSession, PiSpan, PiView, pi_session};
 pub use texts::PiSources;
 
 use readproof_core::{
@@ -21,11 +19,15 @@ use std::{borrow::Cow, path::Path, sync::Arc};
 
 use super::{alias, batch::Batch};
 use crate::{Engine, Error, Notice, ShownText};
-use session::MOST;
 use texts::OBJECTS;
+
+/// The largest session file that is read.
+const MOST: u64 = 1 << 30;
 
 /// A pi session.
 pub struct PiConversation {
+    /// The name of its file; empty if entries are sent.
+    file: String,
     transcript: Transcript,
     backing: Backing,
     distrusted: bool,
@@ -88,6 +90,7 @@ impl PiConversation {
         let (cwd, alias) = (engine.shared.bearings.cwd.clone(), alias(&engine.root));
         let backing = Backing { file: None, texts };
         Self {
+            file: String::new(),
             transcript,
             backing,
             distrusted: false,
@@ -106,8 +109,39 @@ impl PiConversation {
     pub fn open(engine: &Engine, file: &Path) -> Result<Self, Error> {
         let mut conversation = Self::new(engine);
         conversation.backing.file = Some(TranscriptFile::open(file, MOST)?);
+        conversation.file = file.display().to_string();
         conversation.follow()?;
         Ok(conversation)
+    }
+
+    /// The same, to look at it: it may be a copy of a session that ran elsewhere, whose folder then stands for this workspace.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn open_copy(engine: &Engine, file: &Path) -> Result<Self, Error> {
+        let mut conversation = Self::open(engine, file)?;
+        if let Some(ran_in) = conversation.transcript.cwd().map(str::to_owned) {
+            let (here, there) = (engine.root.path(), Path::new(&ran_in));
+            let is_alias = conversation.alias.as_ref().is_some_and(|(from, _)| there.starts_with(from));
+            if !is_alias && !there.starts_with(here) && !here.starts_with(there) {
+                conversation.transcript.rename(&ran_in, &here.display().to_string());
+            }
+            conversation.cwd = ran_in;
+        }
+        Ok(conversation)
+    }
+
+    /// A call at this entry, or at the last one.
+    ///
+    /// # Errors
+    /// [`Error::NoHostEntry`] when the session has no such entry.
+    pub fn call_at(&mut self, leaf: Option<&str>) -> Result<PiCall<'_>, Error> {
+        let leaf = leaf.map(str::to_owned).or_else(|| self.last());
+        let is_known = leaf.as_ref().is_none_or(|leaf| self.transcript.find(leaf).is_some());
+        match leaf {
+            Some(entry) if !is_known => Err(Error::NoHostEntry { file: self.file.clone().into(), entry }),
+            leaf => Ok(self.call(leaf.as_deref())),
+        }
     }
 
     /// Reads what was appended to the file since.

@@ -23,6 +23,7 @@ use crate::{
     Blamed, ChangesFound, Collection, Compared, ComparedVersions, ConflictTexts, ContextFound, Defined, Error,
     FileStat, FilesListed, Forgotten, HistoryListed, InFile, Listed, NotOurs, Outlines, Rewound, Searched, SessionView,
     ShownVersion, Status, SymbolsFound, Told,
+    conversation::HeldNow,
     read::EndOfFile,
     upkeep::{Check, Replayed},
 };
@@ -230,6 +231,8 @@ outcomes! {
     Refreshed(Refreshed),
     /// The state of the workspace and of the conversation.
     Status(Status),
+    /// What the conversation holds, line by line.
+    Held(Box<HeldNow>),
     /// All sessions of the workspace.
     Sessions(Vec<SessionName>),
     /// The tree of one session.

@@ -116,6 +116,13 @@ impl<G> Outcome<G> {
                 done.texts.iter_mut().flat_map(|text| &mut text.versions).for_each(|lost| rename(&mut lost.path));
                 done.others.iter_mut().chain(&mut done.present).for_each(rename);
             }
+            // What is outside the workspace has its whole name.
+            Self::Held(held) => {
+                held.files
+                    .iter_mut()
+                    .filter(|file| !file.path.starts_with('/'))
+                    .for_each(|file| rename(&mut file.path));
+            }
             Self::Refreshed(done) => done.paths.iter_mut().for_each(rename),
             // Approvals are by the names of the workspace, wherever a person looks at them.
             Self::Read(Reading::NotOurs(_))

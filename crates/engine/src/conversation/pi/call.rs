@@ -3,7 +3,7 @@
 
 use readproof_core::{
     decide::{Ask, Mode, Reason},
-    knowledge::Knowledge,
+    knowledge::{Held, Knowledge},
     limits::Limits,
     meta::MetaV1,
     operation::Read,
@@ -20,7 +20,7 @@ use readproof_hosts::{
 use std::path::Path;
 
 use super::{
-    super::{Conversation, ConversationStatus, FileStatus, NotOurs},
+    super::{Conversation, ConversationStatus, FileStatus, Holding, HoldingFile, NotOurs, Proof},
     PiConversation,
     moment::newest,
 };
@@ -299,6 +299,40 @@ impl Conversation for PiCall<'_> {
         let top = top(engine);
         let paths = names.iter().map(|key| format!("{top}{key}")).collect();
         Ok(Refreshed { paths, scope, found: true, entry: None })
+    }
+
+    fn holding(&mut self, engine: &Engine) -> Result<Holding, Error> {
+        let (session, answers) = (self.conversation.file.clone(), engine.shared.settings.answers);
+        let distrusted = self.conversation.distrusted.then(|| Reason::HostAlters.sentence());
+        let place = self.place.unwrap_or_default();
+        let known = self.conversation.known_at(place);
+        let (transcript, counts) = (known.transcript(), known.transcript().counts());
+        let id = |entry: EntryRef| transcript.id(entry);
+        let proof = |held: &Held| {
+            let why = known.why(held.at());
+            let (tool, mode) = why.as_ref().map_or(("", None), |why| (why.tool, why.mode));
+            Proof { entry: why.map(|why| why.entry).unwrap_or_default(), tool, mode }
+        };
+        let file = |(path, knowledge): (&PathKey, &Knowledge)| HoldingFile {
+            path: path.to_string(),
+            whole: knowledge.holds_whole(path, Form::Disk, answers).is_some(),
+            spans: knowledge.of(path).iter().map(|held| (held.clone(), proof(held))).collect(),
+        };
+        let pending = known.pending().into_iter();
+        Ok(Holding {
+            host: "pi",
+            session,
+            folder: transcript.cwd().map(str::to_owned),
+            leaf: place.map(id),
+            barrier: known.barrier().map(id),
+            window: known.window(),
+            entries: counts.entries,
+            skipped: counts.skipped,
+            compactions: counts.compactions,
+            files: if distrusted.is_none() { known.files().map(file).collect() } else { Vec::new() },
+            pending: pending.map(|call| (call.tool, call.path.map(|path| path.to_string()))).collect(),
+            distrusted,
+        })
     }
 
     fn status(&mut self, engine: &Engine) -> Result<Option<ConversationStatus>, Error> {

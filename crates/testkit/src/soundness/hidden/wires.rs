@@ -147,6 +147,7 @@ fn pi(operation: &Operation, root: &Path) -> Option<Value> {
         | Operation::ListConflicts { .. }
         | Operation::ShowConflict { .. }
         | Operation::ShowSession
+        | Operation::Held { .. }
         | Operation::Replay
         | Operation::Propose { .. }
         | Operation::Resolve { .. }
@@ -226,6 +227,7 @@ fn tool(operation: &Operation, unified: bool) -> Option<(&'static str, Value)> {
         | Operation::ListConflicts { .. }
         | Operation::ShowConflict { .. }
         | Operation::ShowSession
+        | Operation::Held { .. }
         | Operation::Replay
         | Operation::Propose { .. }
         | Operation::Resolve { .. }
@@ -337,6 +339,7 @@ fn words(operation: &Operation) -> Option<(Vec<String>, String)> {
         Operation::ShowConflict { id } => list(&["conflicts", "show", id]),
         Operation::Status => list(&["status", "--session=s"]),
         Operation::ShowSession => list(&["session", "show", "--session=s"]),
+        Operation::Held { path } => [list(&["held", "--session=s"]), path.iter().cloned().collect()].concat(),
         Operation::Replay => list(&["replay"]),
         Operation::Refresh(refresh) => list(&["refresh", &refresh.path, "--session=s"]),
         Operation::Propose { .. }

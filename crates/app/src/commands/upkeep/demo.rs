@@ -9,7 +9,7 @@ use readproof_disk::{Root, Scratch, SessionName};
 use readproof_engine::{Answer, Engine, EntryId, Error, LoggedSession, Outcome, Receipt, Refreshed, Settings, Written};
 use serde_json::{Value, json};
 
-use super::Terminal;
+use crate::commands::Terminal;
 use crate::{
     config,
     output::{self, Failure},
