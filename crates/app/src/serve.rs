@@ -7,6 +7,7 @@ mod parting;
 pub(crate) mod query;
 pub(crate) mod watch;
 
+pub(crate) use claude_code::HELD as HELD_BY_HOOKS;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Locks even after a thread has panicked: no lock here guards data that a panic leaves half changed.

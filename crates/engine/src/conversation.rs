@@ -14,7 +14,7 @@ mod tree;
 
 pub use claude_code::*;
 pub use handles::{Handle, HandleConversation};
-pub use held::{HeldFile, HeldNow, HeldSpan, Holding, HoldingFile, LookedAt, Now, OnDisk, Proof};
+pub use held::{HeldFile, HeldNow, HeldSpan, Holding, HoldingFile, Now, OnDisk, Proof};
 pub(crate) use open::{Open, locked};
 pub use pi::*;
 pub use session::LoggedSession;

@@ -16,7 +16,7 @@ use crate::{
     config::{Beyond, Config},
     output::Failure,
     report::{json::range, printable},
-    serve::{bridge, claude_code},
+    serve::{HELD_BY_HOOKS, bridge},
 };
 
 /// A host whose transcripts can be looked at.
@@ -34,7 +34,7 @@ pub(crate) struct HeldIn {
 }
 
 /// Every host.
-const HOSTS: &[HeldIn] = &[bridge::HELD, claude_code::HELD];
+const HOSTS: &[HeldIn] = &[bridge::HELD, HELD_BY_HOOKS];
 
 /// The word for sessions of our own.
 const OWN: &str = "readproof";

@@ -3,8 +3,11 @@
 //! nothing is recorded or stored here.
 
 mod call;
+mod look;
 
 pub use call::{HostRead, HostReadCall};
+pub use look::LookedAt;
+pub(crate) use look::text_for_host;
 
 use readproof_core::decide::Reason;
 use readproof_disk::{Appended, TranscriptFile};

@@ -1,10 +1,6 @@
 //! What the model of a conversation holds now: which lines of which files, which entry proves it, and what of it is no longer so on
 //! disk. Records nothing. A file that the rules hide from the caller is not named.
 
-mod look;
-
-pub use look::LookedAt;
-
 use readproof_core::{
     decide::Mode,
     knowledge::Held,
@@ -13,9 +9,8 @@ use readproof_core::{
     text::{ContentHash, Form, Text},
 };
 use readproof_disk::Loaded;
-use readproof_hosts::claude_code::text_of_read;
 
-use super::Conversation;
+use super::{Conversation, text_for_host};
 use crate::{Engine, Error, history::Present};
 
 /// What a conversation says it holds, before anyone asks whether it may be named.
@@ -202,12 +197,7 @@ fn compared<C: Conversation>(
 fn in_form(text: &Text, form: Form) -> Text {
     match form {
         Form::Disk => text.clone(),
-        Form::Stripped => {
-            let text = text.as_str();
-            let text = text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n");
-            let lines = u32::try_from(text.split('\n').count()).unwrap_or(u32::MAX);
-            text_of_read(&text, 1, lines).unwrap_or_else(|| Text::in_form(text, form))
-        }
+        Form::Stripped => text_for_host(text),
     }
 }
 

@@ -63,7 +63,7 @@ fn newest(config: &Config) -> Option<PathBuf> {
 
 fn ask(terminal: &Terminal, file: &Path, leaf: Option<&str>, operation: Operation) -> Result<HeldNow, Error> {
     let ran_in = ran_in(file);
-    let mut looked = LookedAt::claude_code(terminal.engine(), file, (ran_in.as_deref(), leaf))?;
+    let mut looked = LookedAt::open(terminal.engine(), file, (ran_in.as_deref(), leaf))?;
     let held: Box<HeldNow> = terminal.ask(&mut looked, operation)?.try_into()?;
     Ok(*held)
 }

@@ -9,12 +9,12 @@ use readproof_core::{
     text::{ContentHash, Form, Text},
 };
 use readproof_disk::{Appended, FileRef, Loaded, Snapshot, TranscriptFile};
-use readproof_hosts::claude_code::{Known, Source, Transcript};
-use std::{borrow::Cow, collections::BTreeMap, path::Path};
+use readproof_hosts::claude_code::{Known, Transcript, text_of_read};
+use std::{collections::BTreeMap, path::Path};
 
 use super::{
-    super::{Conversation, ConversationStatus},
-    Holding, HoldingFile, Proof,
+    super::{Conversation, ConversationStatus, Holding, HoldingFile, Proof},
+    Lines, MOST,
 };
 use crate::{
     Engine, Error,
@@ -22,22 +22,10 @@ use crate::{
     read::{CallContext, KnowledgeAtCall, PendingAnswer, Recorded},
 };
 
-/// The largest transcript that is read.
-const MOST: u64 = 1 << 30;
-
 /// What a transcript holds, and the texts of it.
 pub struct LookedAt {
     holding: Holding,
     texts: BTreeMap<ContentHash, Text>,
-}
-
-/// Lines are read again from the file.
-struct OnDisk(TranscriptFile);
-
-impl Source for OnDisk {
-    fn appended(&self, at: u64, len: usize) -> Option<Cow<'_, [u8]>> {
-        self.0.again(at, len).map(Cow::Owned)
-    }
 }
 
 impl LookedAt {
@@ -46,12 +34,8 @@ impl LookedAt {
     ///
     /// # Errors
     /// When the file cannot be read, or has no such call.
-    pub fn claude_code(
-        engine: &Engine,
-        file: &Path,
-        (ran_in, leaf): (Option<&Path>, Option<&str>),
-    ) -> Result<Self, Error> {
-        let mut lines = OnDisk(TranscriptFile::open(file, MOST)?);
+    pub fn open(engine: &Engine, file: &Path, (ran_in, leaf): (Option<&Path>, Option<&str>)) -> Result<Self, Error> {
+        let mut lines = Lines(TranscriptFile::open(file, MOST)?);
         let mut transcript = Transcript::new(Answers::Held);
         let here = engine.root.path();
         if let Some((from, to)) = engine.root.alias() {
@@ -115,6 +99,14 @@ impl LookedAt {
             self.holding.files.push(HoldingFile { path: path.to_string(), whole, spans });
         }
     }
+}
+
+/// A file as this host shows it: without a byte order mark and CR, counted as it counts lines.
+pub(crate) fn text_for_host(text: &Text) -> Text {
+    let text = text.as_str();
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n");
+    let lines = u32::try_from(text.split('\n').count()).unwrap_or(u32::MAX);
+    text_of_read(&text, 1, lines).unwrap_or_else(|| Text::in_form(text, Form::Stripped))
 }
 
 /// Why nothing of a transcript counts.
