@@ -45,7 +45,7 @@ enum Item {
 pub(super) enum Flaw {
     /// There is none.
     Missing,
-    /// A message is recorded with another text.
+    /// The newest result is sent cleared, and recorded as it was.
     Altered,
     /// The service is asked to clear results.
     Clears,
@@ -199,15 +199,21 @@ impl Session {
     }
 
     fn request(&mut self, flaw: Option<Flaw>) -> Result<String, Broken> {
+        let recorded = self.wire();
+        if let (Some(Flaw::Altered), Some(Item::Results { given, .. })) = (flaw, self.items.last())
+            && let Some(last) = given.last()
+        {
+            // What is sent is not what is recorded.
+            self.other.insert(last.call.clone(), CLEARED.to_owned());
+        }
         let messages = self.wire();
         let hashes: Vec<String> = messages.iter().map(hash).collect();
         let mut lines = Vec::new();
         let newest = messages.len() - 1;
         for (at, (message, hash)) in messages.iter().zip(&hashes).enumerate() {
             if self.resolved.insert(hash.clone()) || (flaw == Some(Flaw::Altered) && at == newest) {
-                let message =
-                    if flaw == Some(Flaw::Altered) && at == newest { altered(message) } else { message.clone() };
-                lines.push(self.bare("api-request-blob", json!({"hash": hash, "message": message})));
+                let message = if flaw == Some(Flaw::Altered) && at == newest { &recorded[at] } else { message };
+                lines.push(self.bare("api-request-blob", json!({"hash": hash, "message": message.clone()})));
             }
         }
         let id = self.uuid();
@@ -487,15 +493,6 @@ fn result_block(call: &str, text: &str, failed: bool) -> Value {
     } else {
         json!({"content": text, "tool_use_id": call, "type": "tool_result"})
     }
-}
-
-/// Another text in the first block.
-fn altered(message: &Value) -> Value {
-    let mut message = message.clone();
-    let block = &mut message["content"][0];
-    let name = if block["type"] == "text" { "text" } else { "content" };
-    block[name] = json!(format!("{}?", block[name].as_str().unwrap_or_default()));
-    message
 }
 
 /// SHA-256 of the compact JSON with sorted names.
