@@ -240,7 +240,9 @@ impl Session {
         match flaw {
             Some(Flaw::Missing) => {
                 self.base = None;
-                lines.iter().filter_map(|line| line["hash"].as_str()).for_each(|hash| drop(self.resolved.remove(hash)));
+                lines.iter().filter_map(|line| line["hash"].as_str()).for_each(|hash| {
+                    self.resolved.remove(hash);
+                });
             }
             Some(Flaw::Late) => lines.iter().for_each(|line| self.hold(line)),
             _ => lines.iter().try_for_each(|line| self.write(line))?,
