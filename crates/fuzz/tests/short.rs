@@ -34,6 +34,11 @@ fn session() {
 }
 
 #[test]
+fn claude_code() {
+    short("claude_code", 1_500);
+}
+
+#[test]
 fn patch() {
     short("patch", 20_000);
 }
