@@ -1,7 +1,7 @@
 //! The commands that run the testkit's programs: `soundness`, `edits`, `rewinds`, `crash`, `processes`, `fulldisk`, `readonly` and `clock` in
 //! release; `attacks` and `hidden` against the `readproof` program; and the bench. Knows none of their options.
 
-use std::{env, path::Path, process::Command};
+use std::{path::Path, process::Command};
 
 use crate::{Failure, process};
 

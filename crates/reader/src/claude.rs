@@ -179,7 +179,7 @@ impl Judge {
                 self.change(&path, view);
             }
             Asks::Shell { command } => self.look(&command, text.unwrap_or_default(), failed),
-            _ => {}
+            Asks::Read { .. } | Asks::Write { .. } | Asks::Edit { .. } | Asks::Other => {}
         }
         None
     }
@@ -292,6 +292,7 @@ fn rebuilt(
                 "the call does not ask for the whole file"
             );
             let lines = held(view, 1, *total)?;
+            // Lines are pieces between newlines, so their number alone says how the file ends.
             view.set_total(*total);
             Ok(Rebuilt { kind: Kind::Unchanged, first: 1, lines, total: Some(*total) })
         }

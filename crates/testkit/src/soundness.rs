@@ -4,11 +4,11 @@
 
 pub mod changes;
 pub mod claude;
-pub mod glimpse;
 pub mod hidden;
 pub mod mcp;
 pub mod op;
 pub mod pi;
-pub mod report;
 pub mod run;
 pub mod world;
+
+pub use self::{run::report, world::glimpse};

@@ -158,7 +158,7 @@ pub(crate) fn before_call(engine: &Engine, caller: &Caller, given: &Map<String, 
         match is_denied(engine, caller, &path, *act) {
             Ok(false) => {}
             Ok(true) => return denied("readproof: a rule of this workspace denies this file"),
-            Err(error) if matches!(error, Error::Policy(_)) => {
+            Err(Error::Policy(_)) => {
                 return denied("readproof: the rules of this workspace cannot be read, so every file is denied");
             }
             // Outside the workspace, or not a name: the host decides.

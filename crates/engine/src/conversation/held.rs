@@ -4,7 +4,7 @@
 use readproof_core::{
     decide::Mode,
     knowledge::Held,
-    path::meant,
+    path::{meant, split_range},
     scope::Lines,
     text::{ContentHash, Form, Text},
 };
@@ -161,8 +161,16 @@ impl Engine {
             files.push(HeldFile { path: inside.unwrap_or(absolute), whole: file.whole, disk, spans });
         }
         files.sort_by(|a, b| a.path.cmp(&b.path));
-        let may_tell = |path: &Option<String>| path.as_deref().is_none_or(|path| is_asked(path) && self.may_name(path));
-        of.pending.retain(|(_, path)| may_tell(path));
+        // The name of a call may end in a range, valid or not.
+        let bare = |path: &str| match split_range(path) {
+            Ok(None) => None,
+            Ok(Some(_)) | Err(_) => path.rsplit_once(':').map(|(path, _)| path.to_owned()),
+        };
+        let may_tell = |path: &str| {
+            let names = [Some(path.to_owned()), bare(path)];
+            names.iter().flatten().any(|name| is_asked(name)) && names.iter().flatten().all(|name| self.may_name(name))
+        };
+        of.pending.retain(|(_, path)| path.as_deref().is_none_or(may_tell));
         Ok(HeldNow { of, workspace: self.root.path().display().to_string(), files })
     }
 }

@@ -4,7 +4,7 @@
 //! soon as that can be written again.
 
 use readproof_core::{
-    operation::Operation,
+    operation::{Again, Operation},
     text::{ContentHash, Text},
 };
 use readproof_disk::{Create, LogName, SessionName, Store, Stores};
@@ -219,8 +219,9 @@ impl Engine {
 /// The line of a call, and the texts that a replay of it needs.
 fn logged(Waiting { past, is_outside, .. }: &Waiting) -> (LoggedCall, Vec<Text>) {
     let secret = past.is_sensitive;
-    // What a call that failed brought along was meant for something that nobody may have found.
-    let bare = secret || !past.is_ok();
+    // What a call that failed brought along was meant for something that nobody may have found. What no replay runs again needs no
+    // texts, and nobody knows of which file they are: a changed context may show a secret.
+    let bare = secret || !past.is_ok() || matches!(past.operation.again(), Again::Nothing);
     let args = if bare { calls::described(&past.operation) } else { calls::encoded(&past.operation) };
     let noted = &past.noted;
     let mut call = LoggedCall {

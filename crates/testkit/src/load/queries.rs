@@ -272,20 +272,25 @@ fn call(random: &mut Random) -> Operation {
             ..Rewind::default()
         }),
         23 => Operation::Patch(patch(random)),
-        24 => match random.below(3) {
-            0 => Operation::Stat { path: path(random) },
-            1 => Operation::History(History {
-                path: (random.below(2) == 0).then(|| path(random)),
-                limit: Some(1 + random.below(20)),
-            }),
-            _ => Operation::Blame(Blame {
-                path: path(random),
-                offset: (random.below(2) == 0).then(|| small(random, 9)),
-                limit: None,
-                most,
-            }),
-        },
+        24 => looked_back(random, most),
         _ => Operation::Write(write(random)),
+    }
+}
+
+/// A look at what is there, or was.
+fn looked_back(random: &mut Random, most: AnswerLimit) -> Operation {
+    match random.below(3) {
+        0 => Operation::Stat { path: path(random) },
+        1 => Operation::History(History {
+            path: (random.below(2) == 0).then(|| path(random)),
+            limit: Some(1 + random.below(20)),
+        }),
+        _ => Operation::Blame(Blame {
+            path: path(random),
+            offset: (random.below(2) == 0).then(|| small(random, 9)),
+            limit: None,
+            most,
+        }),
     }
 }
 

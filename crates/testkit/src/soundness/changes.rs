@@ -313,9 +313,11 @@ impl Draft {
             earlier.iter().flat_map(|text| self.made(text, said).map(|made| Some((text.clone(), made?)))).flatten();
         let sent =
             [&self.base].into_iter().chain(earlier).filter_map(|text| Some((text.clone(), as_sent.made_in(text)?)));
+        // Hunks may share context in a text that the agent held.
+        let beside = earlier.iter().filter_map(|text| Some((text.clone(), as_sent.made_beside(text)?)));
         // Lines that do not match to the byte end as those around them.
         let ends = |text: &str| text.replace("\r\n", "\n");
-        for (base, ours) in [drafted].into_iter().chain(others).chain(sent) {
+        for (base, ours) in [drafted].into_iter().chain(others).chain(sent).chain(beside) {
             let made = merged(&base, &ours, before)?;
             if made
                 .is_some_and(|made| made == after || (ends(&made) == ends(after) && self.brings_no_more(before, after)))

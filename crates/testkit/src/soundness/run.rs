@@ -5,6 +5,7 @@ mod change;
 pub mod conversation;
 mod glimpse;
 mod history;
+pub mod report;
 pub mod shrink;
 mod step;
 

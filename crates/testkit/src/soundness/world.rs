@@ -1,5 +1,6 @@
 //! A scratch workspace with files of every awkward shape, two engines on one store, and changes from outside.
 
+pub mod glimpse;
 pub mod kept;
 pub(crate) mod rules;
 pub(crate) mod watch;
@@ -325,7 +326,9 @@ impl World {
         let texts = self.texts();
         let holds = |name: &String| texts.read(name).is_ok_and(|bytes| bytes.windows(7).any(|part| part == b"SECRET="));
         let found = texts.names().into_iter().find(holds)?;
-        Some(format!("a sensitive text was stored as {found}"))
+        let text = texts.read(&found).unwrap_or_default();
+        let text: String = String::from_utf8_lossy(&text).chars().take(400).collect();
+        Some(format!("a sensitive text was stored as {found}: {text:?}"))
     }
 
     /// Some stored object is removed or altered; false when there is none.

@@ -146,7 +146,7 @@ impl Made {
 fn hash(message: &Value) -> String {
     let content = match &message["content"] {
         Value::String(text) => json!([{"type": "text", "text": text}]),
-        other => other.clone(),
+        other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => other.clone(),
     };
     let named = json!({"content": content, "role": message["role"]});
     ContentHash::of(named.to_string().as_bytes()).to_string()

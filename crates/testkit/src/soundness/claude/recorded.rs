@@ -205,7 +205,7 @@ fn renamed(name: &Value, hashes: &BTreeMap<String, String>) -> Value {
 fn hash_of(message: &Value) -> String {
     let content = match &message["content"] {
         Value::String(text) => json!([{"text": text, "type": "text"}]),
-        other => other.clone(),
+        other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => other.clone(),
     };
     hash(&json!({"content": content, "role": message["role"]}))
 }

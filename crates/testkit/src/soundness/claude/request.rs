@@ -32,7 +32,7 @@ fn blocks(message: &Value) -> Vec<Seen> {
     let content = match &message["content"] {
         Value::String(text) => vec![Seen::Text(text.clone())],
         Value::Array(blocks) => blocks.iter().map(block).collect(),
-        _ => Vec::new(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => Vec::new(),
     };
     begins.into_iter().chain(content).collect()
 }
@@ -58,7 +58,7 @@ fn text_of(content: &Value) -> Option<String> {
             let texts: Option<Vec<&str>> = blocks.iter().map(|block| block["text"].as_str()).collect();
             texts.filter(|texts| texts.len() == 1).map(|texts| texts.concat())
         }
-        _ => None,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
     }
 }
 

@@ -272,7 +272,7 @@ impl Session {
     pub(super) fn note(&mut self, name: &str, snippet: &str) -> Result<bool, Broken> {
         let Some(Item::Results { notes, .. }) = self.items.last_mut() else { return Ok(false) };
         // The words of this version, and those of older ones, whose conversations can be taken up.
-        let words = if self.counter % 2 == 0 {
+        let words = if self.counter.is_multiple_of(2) {
             "changed on disk since you last read it. That's usually deliberate, so take it as the current state rather than reverting it; \
              if the change looks wrong, say so rather than undoing it yourself \u{2014} otherwise no need to call it out. Here are the \
              relevant changes (shown with line numbers):"
@@ -509,6 +509,6 @@ fn sorted(value: &Value) -> Value {
             Value::Object(fields.into_iter().map(|(name, value)| (name.clone(), value)).collect::<Map<_, _>>())
         }
         Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
-        other => other.clone(),
+        other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => other.clone(),
     }
 }

@@ -1,5 +1,10 @@
 //! One operation of a run.
 
+#![allow(
+    clippy::wildcard_enum_match_arm,
+    reason = "each part of a step has its own kinds, and all others do nothing there"
+)]
+
 use readproof_engine::HostSessions;
 
 use super::{Kind, Run, Step, session::CLEARED, session::Flaw, tools, turn::Wanted};
@@ -39,7 +44,21 @@ impl Run {
             Kind::Cat | Kind::Grep | Kind::Shell | Kind::ShellChange => {
                 self.look(op.kind, self.last.unwrap_or(name), random)
             }
-            _ => self.beside(op.kind, name, random),
+            Kind::Outside
+            | Kind::Revert
+            | Kind::Pushed
+            | Kind::Compact
+            | Kind::Rewind
+            | Kind::Fork
+            | Kind::Switch
+            | Kind::Agent
+            | Kind::Resume
+            | Kind::Restart
+            | Kind::Policy
+            | Kind::Prompt
+            | Kind::OtherHook
+            | Kind::ClearedResult
+            | Kind::AlteredResult => self.beside(op.kind, name, random),
         }
     }
 
