@@ -1,5 +1,6 @@
 //! Recordings of the real Claude Code (`cargo xtask hosts --plugin --update`): what it sent is judged as it is, and its transcripts
 //! are played again to the product, without the program and without a network.
+#![allow(clippy::unwrap_used, reason = "tests and their helpers")]
 
 use readproof_testkit::claude::{recorded::Recording, replay::replay, shape};
 use std::{collections::BTreeSet, path::PathBuf};
