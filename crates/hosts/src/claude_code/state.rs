@@ -318,7 +318,9 @@ impl Step<'_> {
             Some((path, _)) => return self.void(path),
             None => return names.into_iter().for_each(|path| self.void(path)),
         };
-        let is_exact = |shown: &Numbered<'_>| shown.rest.is_empty() && shown.first > 0 && !text.contains(ESCAPED);
+        let is_exact = |shown: &Numbered<'_>| {
+            shown.rest.is_empty() && shown.first > 0 && !text.contains(ESCAPED) && !text.contains(REMINDER_END)
+        };
         let Some(shown) = Numbered::parse(text).filter(is_exact) else {
             return self.void(path);
         };
@@ -342,9 +344,12 @@ impl Step<'_> {
         let own = of_it.map(|attached| self.key(&attached.name));
         let path = own.clone().unwrap_or_else(|| self.key(name));
         self.void(path.clone());
+        // A file that has the tag in it seems to end there, or has it changed.
+        let is_exact = !text.contains(REMINDER_END) && !text.contains(ESCAPED);
+        let counts = |shown: &Numbered<'_>| is_exact && shown.rest.trim().is_empty() && shown.first > 0;
         let shown = text.split_once(" (shown with line numbers):\n").and_then(|(_, text)| Numbered::parse(text));
         self.looked_at(None);
-        if let (Some(_), Some(shown)) = (own, shown.filter(|shown| shown.rest.trim().is_empty() && shown.first > 0)) {
+        if let (Some(_), Some(shown)) = (own, shown.filter(counts)) {
             self.shown(path, &shown, false);
         }
     }
