@@ -1,13 +1,15 @@
 //! Decides how a request is answered, from what the model holds and what the file is now. Pure, and cannot fail: where
 //! something is uncertain the answer is plain text, as a decision with a reason.
 
+use alloc::vec::Vec;
+
 use crate::{
     diff::{Unified, apply, unified},
-    knowledge::{Gone, Knowledge},
+    knowledge::{Gone, Knowledge, Piece},
     limits::{Answers, Limits, Markers},
     page::{Page, PageStyle},
     path::PathKey,
-    render::{Window, diff_prefix, marker},
+    render::{self, Window, diff_prefix, marker},
     scope::{Scope, ScopeError},
     text::{ContentHash, Form, Text},
 };
@@ -23,13 +25,16 @@ pub enum Mode {
     UnchangedRange,
     /// A diff of the whole file.
     Diff,
+    /// Those of these lines that the model does not hold.
+    Partial,
     /// Plain text, although there was a base.
     BaselineFallback,
 }
 
 impl Mode {
     /// Every mode, in the order reports list them.
-    pub const ALL: [Self; 5] = [Self::Full, Self::Unchanged, Self::UnchangedRange, Self::Diff, Self::BaselineFallback];
+    pub const ALL: [Self; 6] =
+        [Self::Full, Self::Unchanged, Self::UnchangedRange, Self::Diff, Self::Partial, Self::BaselineFallback];
 
     /// The word used on every wire.
     #[must_use]
@@ -39,6 +44,7 @@ impl Mode {
             Self::Unchanged => "unchanged",
             Self::UnchangedRange => "unchanged_range",
             Self::Diff => "diff",
+            Self::Partial => "partial",
             Self::BaselineFallback => "baseline_fallback",
         }
     }
@@ -53,7 +59,7 @@ impl Mode {
     #[must_use]
     pub fn is_derived(self) -> bool {
         match self {
-            Self::Unchanged | Self::UnchangedRange | Self::Diff => true,
+            Self::Unchanged | Self::UnchangedRange | Self::Diff | Self::Partial => true,
             Self::Full | Self::BaselineFallback => false,
         }
     }
@@ -152,6 +158,10 @@ reasons! {
     DiffNotExact = "diff_not_exact", "applying the diff did not give the present text";
     /// A diff was sent.
     Changed = "changed", "the file changed since it was shown";
+    /// Only lines that are not held were sent.
+    PartHeld = "part_held", "the model holds some of these lines, and only the others were sent";
+    /// The same, and some of the lines that are held have other numbers by now.
+    PartMoved = "part_moved", "the model holds some of these lines, some of them under other numbers, and only the others were sent";
 }
 
 /// What is asked for: the scope, clamped to the file, and the part of it that a plain answer would show.
@@ -301,11 +311,34 @@ pub struct Decision {
     pub base: Option<ContentHash>,
     /// Present only in mode `diff`.
     pub diff: Option<Unified>,
+    /// The lines that are named and not sent, in mode `partial`; else empty.
+    pub pieces: Vec<Piece>,
 }
 
 impl Decision {
     fn plain(mode: Mode, reason: Reason, base: Option<ContentHash>) -> Self {
-        Self { mode, reason, base, diff: None }
+        Self { mode, reason, base, diff: None, pieces: Vec::new() }
+    }
+
+    /// The decision to send only the lines of the window that are in none of these pieces.
+    #[must_use]
+    pub fn partial(pieces: Vec<Piece>) -> Self {
+        let reason = if pieces.iter().any(Piece::is_moved) { Reason::PartMoved } else { Reason::PartHeld };
+        Self { pieces, ..Self::plain(Mode::Partial, reason, None) }
+    }
+
+    /// In place of plain text a partial answer, if these pieces of the window are held and that is shorter by the margin.
+    #[must_use]
+    pub fn or_partial(self, now: &Text, ask: &Ask, pieces: Vec<Piece>, limits: &Limits) -> Self {
+        let Some(lines) = ask.window.lines().filter(|_| !self.mode.is_derived() && !pieces.is_empty()) else {
+            return self;
+        };
+        let partial = Self::partial(pieces);
+        let Some(text) = render::partial(now, lines, &partial.pieces) else { return self };
+        let saves = ask.window.bytes().checked_sub(text.len()).is_some_and(|saved| saved >= limits.partial_saves as usize);
+        let is_long = limits.answer_chars.is_some_and(|chars| text.chars().count() > chars as usize);
+        let count = memchr::memchr_iter(b'\n', text.as_bytes()).count();
+        if saves && !is_long && count < limits.answer_lines as usize { partial } else { self }
     }
 }
 

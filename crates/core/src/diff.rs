@@ -9,7 +9,7 @@ mod patch;
 mod told;
 
 pub use apply::{ApplyError, apply};
-pub use made::{Made, changed_lines, made};
+pub use made::{Made, changed_lines, equal_runs, made};
 pub use patch::{Fitted, Patch, Side, fit, patches};
 pub use told::assumption;
 

@@ -7,9 +7,11 @@
 
 pub mod alike;
 mod event;
+pub mod piece;
 mod span;
 
 pub use event::{Alike, Event, Hunk, Keeps};
+pub use piece::{Naming, Piece};
 pub use span::Held;
 
 use alloc::{sync::Arc, vec::Vec};
@@ -17,9 +19,10 @@ use rpds::RedBlackTreeMapSync;
 
 use self::{
     event::is_possible,
+    piece::{also_worn, taken},
     span::{
-        Slots, also_of, covers, covers_lines, held_whole, known_new_lines, overlapping, placed, shifted, subtracted,
-        texts_at, untouched, vouched, without,
+        Slots, also_of, covers, covers_lines, held_whole, known_new_lines, overlapping, placed, renumbered, shifted,
+        subtracted, texts_at, untouched, vouched, without,
     },
 };
 use crate::{
@@ -53,6 +56,9 @@ struct File {
     held: Vec<Held>,
     /// Lines that were shown and are no longer held. It proves nothing and only explains answers.
     gone: Vec<(Slots, Gone)>,
+    /// Numbers under which the model saw more than one text, or may have: since the last compaction, and since the file was first
+    /// shown. A line that has moved cannot be named by such a number.
+    worn: Vec<Slots>,
 }
 
 /// What the model holds, of every file.
@@ -92,7 +98,7 @@ impl Knowledge {
         let held = self.of(path);
         let exactly = |h: &Held| Held { slots: h.shown, ..h.clone() }.lines() == Some(lines);
         let counts = match answers {
-            Answers::Held => true,
+            Answers::Held | Answers::Lean => true,
             Answers::Seed => {
                 overlapping(held, Slots::lines(lines)).all(exactly)
                     || self.holds_whole(path, text.form, answers).is_some_and(|whole| whole.id() == text)
@@ -115,9 +121,27 @@ impl Knowledge {
         let held = self.of(path);
         texts_at(held, 1, form).find(|version| {
             let whole = Slots::whole(version.total);
-            let counts = answers == Answers::Held || overlapping(held, whole).all(|h| h.shown == whole);
+            let counts = answers != Answers::Seed || overlapping(held, whole).all(|h| h.shown == whole);
             counts && covers(held, whole, version.id())
         })
+    }
+
+    /// Whether this line is held of this text, and no other text was shown under its number.
+    pub(crate) fn bears_alone(&self, path: &PathKey, line: u32, base: ContentHash, form: Form) -> bool {
+        let Some(file) = self.paths.get(path) else { return false };
+        let is_worn = file.worn.iter().any(|slots| (slots.from..slots.to).contains(&line));
+        let is_line = Lines::new(line, line).is_some_and(|line| covers_lines(&file.held, line, base.in_form(form)));
+        is_line && !is_worn
+    }
+
+    /// Whether the same is known of a file here and there.
+    #[must_use]
+    pub fn agrees(&self, other: &Self, path: &PathKey) -> bool {
+        match (self.paths.get(path), other.paths.get(path)) {
+            (Some(one), Some(two)) => one.held == two.held && one.worn == two.worn,
+            (None, None) => true,
+            (Some(_), None) | (None, Some(_)) => false,
+        }
     }
 
     /// Applies one event, which stands at `at` in the branch. `answers` must be the same for all events of a branch.
@@ -136,15 +160,13 @@ impl Knowledge {
                 let guard = whole.is_some_and(|held| held.hash == *base);
                 if guard { self.set(path, held_whole(*version, at)) } else { self.void(path) }
             }
-            Event::Written { path, version } => {
-                if answers == Answers::Held {
-                    self.set(path, held_whole(*version, at))
-                } else {
-                    self.lose(path, Vec::new(), Gone::Edited)
-                }
-            }
+            Event::Partial { path, version, lines, pieces } => self.partial(at, path, *version, *lines, pieces),
+            Event::Written { path, version } => match answers {
+                Answers::Held | Answers::Lean => self.set(path, held_whole(*version, at)),
+                Answers::Seed => self.lose(path, Vec::new(), Gone::Edited),
+            },
             Event::Edited { path, before, after, hunks } => match answers {
-                Answers::Held => self.edit(at, path, *before, *after, hunks),
+                Answers::Held | Answers::Lean => self.edit(at, path, *before, *after, hunks),
                 Answers::Seed => self.lose(path, Vec::new(), Gone::Edited),
             },
             Event::Alike { path, version, pieces } => {
@@ -176,7 +198,15 @@ impl Knowledge {
         for h in &held {
             gone = subtracted(&gone, h.slots);
         }
-        self.paths.insert_mut(path.clone(), Arc::new(File { held, gone }));
+        let worn = before.map_or_else(Vec::new, |file| also_worn(&file.worn, taken(&file.held, &held).into_iter()));
+        self.paths.insert_mut(path.clone(), Arc::new(File { held, gone, worn }));
+    }
+
+    /// Notes numbers under which more than one text was shown, or may have been.
+    fn wear(&mut self, path: &PathKey, more: impl Iterator<Item = Slots>) {
+        let mut file = self.paths.get(path).map(|file| (**file).clone()).unwrap_or_default();
+        file.worn = also_worn(&file.worn, more);
+        self.paths.insert_mut(path.clone(), Arc::new(file));
     }
 
     /// Replaces what is held of a file by less, and notes why the rest is gone.
@@ -188,11 +218,13 @@ impl Knowledge {
             let left = held.iter().fold(alloc::vec![(h.slots, why)], |left, still| subtracted(&left, still.slots));
             gone.extend(left);
         }
-        self.paths.insert_mut(path.clone(), Arc::new(File { held, gone }));
+        let worn = also_worn(&before.worn, taken(&before.held, &held).into_iter());
+        self.paths.insert_mut(path.clone(), Arc::new(File { held, gone, worn }));
     }
 
     fn void(&mut self, path: &PathKey) {
         self.lose(path, Vec::new(), Gone::Unplaced);
+        self.wear(path, [Slots { from: 1, to: u32::MAX }].into_iter());
     }
 
     /// Why these lines are not all held although all were shown; `None` if some were never shown.
@@ -273,7 +305,38 @@ impl Knowledge {
         for h in &moved {
             gone = subtracted(&gone, h.slots);
         }
-        self.paths.insert_mut(path.clone(), Arc::new(File { held: moved, gone }));
+        let worn = self.paths.get(path).map(|file| file.worn.clone()).unwrap_or_default();
+        let renumbered = renumbered(hunks);
+        let both = held.iter().chain(&moved).flat_map(|h| renumbered.iter().map(|slots| h.slots.common(*slots)));
+        let worn = also_worn(&worn, both);
+        self.paths.insert_mut(path.clone(), Arc::new(File { held: moved, gone, worn }));
+    }
+
+    /// Some lines of a window were shown, and the others named. If what is named is not held, it is not known what the model saw.
+    /// Otherwise it holds all of the window, and knows how many lines the file has.
+    fn partial(&mut self, at: Place, path: &PathKey, version: Version, lines: Lines, pieces: &[Piece]) {
+        let is_held = |piece: &Piece| {
+            let text = piece.base.in_form(version.form);
+            let named = piece.held_lines().is_some_and(|lines| covers_lines(self.of(path), lines, text));
+            let mut old = piece.shown_as..piece.shown_as.saturating_add(piece.lines.count());
+            named && (!piece.is_moved() || old.all(|line| self.bears_alone(path, line, piece.base, version.form)))
+        };
+        if !pieces.iter().all(is_held) {
+            return self.void(path);
+        }
+        // What has not moved is the same text under the same number, whatever text it was shown from.
+        let unmoved = pieces.iter().filter(|piece| !piece.is_moved() && piece.base != version.hash);
+        let held = unmoved.fold(self.of(path).to_vec(), |held, piece| {
+            also_of(&held, Slots::lines(piece.lines), piece.base, version)
+        });
+        self.set(path, held);
+        let held = self.forget_beyond(path, version);
+        let mut slots = Slots::lines(lines);
+        if lines.last() == version.total {
+            slots.to = Slots::end_of(version.total).to;
+        }
+        let held = placed(&held, Held { slots, shown: slots, version, also: None, at });
+        self.set(path, held);
     }
 
     fn show(
@@ -304,6 +367,9 @@ impl Knowledge {
             held = placed(&held, Held { slots, shown: slots, version, also: None, at });
         }
         self.set(path, held);
+        if let Some(line) = part {
+            self.wear(path, [Slots { from: line, to: line.saturating_add(1) }].into_iter());
+        }
     }
 
     /// A marker by itself adds nothing: if the lines it relies on are not held, it is not known what the model saw. Otherwise
@@ -352,6 +418,7 @@ impl Knowledge {
 
     /// Takes the lines that were seen from every text but the one they belong to.
     fn see(&mut self, path: &PathKey, version: Version, lines: &[Lines]) {
+        self.wear_seen(path, version, lines);
         if self.of(path).iter().all(|h| h.is_of(version.id())) {
             return;
         }
@@ -363,6 +430,16 @@ impl Knowledge {
             left.sort_unstable_by_key(|h| h.slots.from);
         }
         self.lose(path, left, Gone::Changed);
+    }
+
+    /// Lines that were seen and are not held of that text are another text under their numbers, should these be shown later.
+    fn wear_seen(&mut self, path: &PathKey, version: Version, lines: &[Lines]) {
+        let held: Vec<Slots> = self.of(path).iter().filter(|h| h.is_of(version.id())).map(|h| h.slots).collect();
+        let seen = lines.iter().map(|lines| (Slots::lines(*lines), ())).collect::<Vec<_>>();
+        let left = held.iter().fold(seen, |left, slots| subtracted(&left, *slots));
+        if !left.is_empty() {
+            self.wear(path, left.into_iter().map(|(slots, ())| slots));
+        }
     }
 
     fn refresh(&mut self, path: &PathKey, scope: Scope) {

@@ -15,6 +15,8 @@ pub struct Limits {
     pub diff_lines: u32,
     /// When a marker is sent.
     pub markers: Markers,
+    /// A partial answer is sent only if it has at least so many bytes less than the plain text.
+    pub partial_saves: u32,
 }
 
 /// When a marker is sent in place of text that the model holds.
@@ -53,9 +55,13 @@ impl Default for Limits {
             diff_bytes: 2 * 1024 * 1024,
             diff_lines: 12_000,
             markers: Markers::Shorter,
+            partial_saves: PARTIAL_SAVES,
         }
     }
 }
+
+/// A partial answer is sent only if it has at least so many bytes less than the plain text, unless the settings say otherwise.
+pub const PARTIAL_SAVES: u32 = 200;
 
 impl Limits {
     /// How many bytes of `text` fit one answer, counted from its beginning; the end may fall inside a character.
@@ -99,6 +105,8 @@ pub enum Answers {
     /// Also ranges that add up, and the agent's own writes and edits.
     #[default]
     Held,
+    /// The same; and of a window that is held in part, only the other lines are sent.
+    Lean,
 }
 
 impl Answers {
@@ -108,12 +116,13 @@ impl Answers {
         match self {
             Self::Seed => "seed",
             Self::Held => "held",
+            Self::Lean => "lean",
         }
     }
 
     /// Reads [`Self::as_str`]; anything else is `None`.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
-        [Self::Seed, Self::Held].into_iter().find(|answers| answers.as_str() == word)
+        [Self::Seed, Self::Held, Self::Lean].into_iter().find(|answers| answers.as_str() == word)
     }
 }

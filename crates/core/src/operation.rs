@@ -131,6 +131,16 @@ pub enum Decoding {
     View,
 }
 
+/// Whether held lines inside what is asked for may be named and not sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Partial {
+    /// No: all lines are sent, or none.
+    #[default]
+    Never,
+    /// Yes, if the settings say so.
+    Allowed,
+}
+
 /// A read of a file, or of some of its lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Read {
@@ -152,6 +162,8 @@ pub struct Read {
     pub most: Option<AnswerLimit>,
     /// Whether knowledge may shorten the answer.
     pub freshness: Freshness,
+    /// Whether it may shorten it in parts.
+    pub partial: Partial,
     /// Who gets the answer.
     pub audience: Audience,
 }

@@ -4,7 +4,10 @@
 pub mod fence;
 pub mod meta;
 pub mod page;
+mod partial;
 pub mod trailer;
+
+pub use partial::partial;
 
 use alloc::{borrow::Cow, format, string::String, vec::Vec};
 use core::fmt;
@@ -12,7 +15,7 @@ use core::fmt;
 use crate::{
     decide::{Ask, Decision, Mode, Reason},
     diff::Unified,
-    knowledge::Event,
+    knowledge::{Event, Piece},
     limits::Limits,
     page::{Page, Stop},
     path::PathKey,
@@ -219,6 +222,7 @@ pub struct Shown<'t> {
     reason: Reason,
     version: Version,
     base: Option<ContentHash>,
+    pieces: Vec<Piece>,
     window: Window,
     notices: Vec<Notice>,
 }
@@ -281,6 +285,12 @@ impl Shown<'_> {
         self.base
     }
 
+    /// The lines that the answer names and does not show; empty but for a partial answer.
+    #[must_use]
+    pub fn pieces(&self) -> &[Piece] {
+        &self.pieces
+    }
+
     /// What a plain answer shows or would have shown.
     #[must_use]
     pub fn window(&self) -> &Window {
@@ -317,8 +327,8 @@ impl Shown<'_> {
     /// Whether request and answer together show where the file ends.
     #[must_use]
     pub fn shows_end(&self) -> bool {
-        // The marker for the present text names its number of lines.
-        self.window.end || self.mode == Mode::Diff || self.base == Some(self.version.hash)
+        // The marker for the present text names its number of lines, and so does a partial answer.
+        self.window.end || matches!(self.mode, Mode::Diff | Mode::Partial) || self.base == Some(self.version.hash)
     }
 
     /// What the answer does to knowledge once it stands on a branch.
@@ -337,6 +347,10 @@ impl Shown<'_> {
                 Event::Same { path, base, version, scope: self.window.scope, ends: self.shows_end() }
             }
             (Mode::Diff, Some(base)) => Event::Diff { path, base, version },
+            (Mode::Partial, _) => match self.window.lines {
+                Some(lines) => Event::Partial { path, version, lines, pieces: self.pieces.clone() },
+                None => Event::Void { path },
+            },
             (Mode::Unchanged | Mode::UnchangedRange | Mode::Diff, None) => Event::Void { path },
         }
     }
@@ -375,7 +389,7 @@ pub fn marker(mode: Mode, reason: Reason, now: &Text, window: &Window) -> Option
                 format!("{MARKER}unchanged in lines {first}-{last} of {total}]")
             })
         }
-        (Mode::UnchangedRange, None) | (Mode::Full | Mode::BaselineFallback | Mode::Diff, _) => None,
+        (Mode::UnchangedRange, None) | (Mode::Full | Mode::BaselineFallback | Mode::Diff | Mode::Partial, _) => None,
     }
 }
 
@@ -383,10 +397,13 @@ pub fn marker(mode: Mode, reason: Reason, now: &Text, window: &Window) -> Option
 #[must_use]
 pub fn render<'t>(decision: &Decision, now: &'t Text, ask: &Ask) -> Shown<'t> {
     let window = &ask.window;
-    let text: Cow<'t, str> = match (&decision.diff, marker(decision.mode, decision.reason, now, window)) {
-        (Some(diff), _) => (diff_prefix(diff, now, window) + &diff.body).into(),
-        (None, Some(marker)) => marker.into(),
-        (None, None) => window.text(now).into(),
+    let named = window.lines.filter(|_| decision.mode == Mode::Partial);
+    let partial = named.and_then(|lines| partial(now, lines, &decision.pieces));
+    let text: Cow<'t, str> = match (&decision.diff, marker(decision.mode, decision.reason, now, window), partial) {
+        (Some(diff), _, _) => (diff_prefix(diff, now, window) + &diff.body).into(),
+        (None, Some(marker), _) => marker.into(),
+        (None, None, Some(partial)) => partial.into(),
+        (None, None, None) => window.text(now).into(),
     };
     let notices = notices(decision.mode, &text, window, now.total());
     let (tail, notices) = match &window.page {
@@ -401,6 +418,7 @@ pub fn render<'t>(decision: &Decision, now: &'t Text, ask: &Ask) -> Shown<'t> {
         reason: decision.reason,
         version: now.version(),
         base: decision.base,
+        pieces: decision.pieces.clone(),
         window: window.clone(),
     }
 }
@@ -411,7 +429,7 @@ fn tail(mode: Mode, page: &Page, notices: &[Notice]) -> String {
         (Mode::Full | Mode::BaselineFallback, _) | (Mode::Unchanged | Mode::UnchangedRange, Stop::Cut { .. }) => {
             page.tail.clone()
         }
-        (Mode::Unchanged | Mode::UnchangedRange | Mode::Diff, _) => String::new(),
+        (Mode::Unchanged | Mode::UnchangedRange | Mode::Diff | Mode::Partial, _) => String::new(),
     };
     if notices.contains(&Notice::LooksLikeMarker) {
         tail.push_str(&format!("\n\n[readproof: {}]", Notice::LooksLikeMarker));

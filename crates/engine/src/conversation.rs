@@ -17,6 +17,7 @@ pub use tree::{SessionEntry, SessionView};
 
 use readproof_core::{
     decide::{Ask, Mode},
+    knowledge::Naming,
     limits::Limits,
     operation::{AnswerLimit, Read},
     path::PathKey,
@@ -155,6 +156,11 @@ pub trait Conversation {
         held: KnowledgeAtCall,
     ) -> KnowledgeAtCall {
         held
+    }
+
+    /// Which held lines a partial answer may name. Where the host has no such answer, none.
+    fn naming(&self, _engine: &Engine, _read: &Read) -> Naming {
+        Naming::Nothing
     }
 
     /// Loads a stored text and verifies its hash.

@@ -12,7 +12,7 @@ mod transcript;
 pub use crate::block::{Block, Sha};
 pub use listing::{EntryKind, ListedEntry};
 pub use past::{Past, PastLine};
-pub use record::{AlikeLines, Answered, Changed, LimitsUsed, Record, SeenFile, Stated};
+pub use record::{AlikeLines, Answered, Changed, LimitsUsed, NamedLines, Record, SeenFile, Stated};
 pub use transcript::{EntryId, Transcript};
 
 use readproof_core::{knowledge::Knowledge, limits::Answers, path::PathKey, scope::Scope};

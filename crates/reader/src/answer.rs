@@ -22,6 +22,30 @@ pub(crate) enum Form<'a> {
     UnchangedElsewhere { first: u64, last: u64 },
     /// A diff of the whole file follows.
     Diff { changed: u64, total: u64, diff: &'a str },
+    /// Some lines of a range follow; the others are unchanged.
+    Partial(Partial<'a>),
+}
+
+/// First and last line of a run.
+pub(crate) type Run = (u64, u64);
+
+/// What a partial answer says and shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Partial<'a> {
+    pub(crate) first: u64,
+    pub(crate) last: u64,
+    pub(crate) total: u64,
+    /// The runs that follow, each with its lines.
+    pub(crate) sent: Vec<(Run, Vec<&'a str>)>,
+    /// The runs that had other numbers when they were shown, and those.
+    pub(crate) moved: Vec<(Run, Run)>,
+}
+
+impl Partial<'_> {
+    /// Whether a line follows.
+    pub(crate) fn sends(&self, number: u64) -> bool {
+        self.sent.iter().any(|((first, last), _)| (*first..=*last).contains(&number))
+    }
 }
 
 /// What the notices say about the text.
@@ -77,8 +101,81 @@ pub(crate) fn form(text: &str, origin: Origin) -> Result<Form<'_>, Complaint> {
     {
         return Ok(Form::Diff { changed, total, diff });
     }
+    if let Some(partial) = text.split_once('\n').and_then(|(head, body)| partial(head, body)) {
+        return partial.map(Form::Partial);
+    }
     let head: String = text.chars().take(120).collect();
     Err(Complaint(format!("the text looks like a marker and is none: {head:?}")))
+}
+
+/// A partial answer, if its first line is that of one.
+fn partial<'a>(head: &str, body: &'a str) -> Option<Result<Partial<'a>, Complaint>> {
+    let said = head.strip_prefix("[readcache: lines ")?.strip_suffix(']')?;
+    let (range, rest) = said.split_once("; sent: ")?;
+    let [first, last, total] = fields(range, "{}-{} of {}")?;
+    let (sent, others) = rest.split_once("; others unchanged")?;
+    let sent: Vec<Run> = if sent == "none" { Vec::new() } else { sent.split(", ").map(run).collect::<Option<_>>()? };
+    let moved: Vec<(Run, Run)> = match others {
+        "" => Vec::new(),
+        _ => {
+            let each = others.strip_prefix(" (")?.strip_suffix(')')?.split(", ");
+            each.map(|each| each.split_once(" were ").and_then(|(now, then)| Some((run(now)?, run(then)?))))
+                .collect::<Option<_>>()?
+        }
+    };
+    Some(check_runs((first, last), &sent, &moved).and_then(|()| {
+        Ok(Partial { first, last, total, sent: shown(&sent, body)?, moved })
+    }))
+}
+
+/// `7-9`, or `7` for one line.
+fn run(text: &str) -> Option<Run> {
+    match text.split_once('-') {
+        Some((first, last)) => Some((decimal(first)?, decimal(last)?)).filter(|(first, last)| first < last),
+        None => decimal(text).map(|line| (line, line)),
+    }
+}
+
+/// Runs are in order and inside the range; what follows is in parts only where something lies between; nothing both follows and is
+/// unchanged; what moved is as long as it was, and did move.
+fn check_runs((first, last): Run, sent: &[Run], moved: &[(Run, Run)]) -> Result<(), Complaint> {
+    demand!(first >= 1 && first <= last, "the range {first}-{last} is none");
+    let mut next = first;
+    for (from, to) in sent {
+        demand!(*from >= next && *to <= last, "{from}-{to} does not stand in order in {first}-{last}");
+        next = to.saturating_add(2);
+    }
+    let mut next = first;
+    for ((from, to), (old_from, old_to)) in moved {
+        demand!(*from >= next && *to <= last, "{from}-{to} does not stand in order in {first}-{last}");
+        demand!(to - from == old_to - old_from && from != old_from, "{from}-{to} cannot have been {old_from}-{old_to}");
+        let follows = sent.iter().any(|(a, b)| a <= to && b >= from);
+        demand!(!follows && *old_from >= 1, "{from}-{to} is said to follow and to be unchanged");
+        next = to.saturating_add(1);
+    }
+    Ok(())
+}
+
+/// The lines of each run that follows, by their number. Between two runs a line says where the next begins.
+fn shown<'a>(sent: &[Run], body: &'a str) -> Result<Vec<(Run, Vec<&'a str>)>, Complaint> {
+    let mut lines = body.split_inclusive('\n');
+    let mut all = Vec::new();
+    for (at, (first, last)) in sent.iter().enumerate() {
+        if at > 0 {
+            let due = if first == last { format!("[readcache: {first}]\n") } else { format!("[readcache: {first}-{last}]\n") };
+            let said = lines.next().unwrap_or_default();
+            demand!(said == due, "{due:?} is due before the run, not {said:?}");
+        }
+        let mut run = Vec::new();
+        // Counts what is there, not the numbers: forged ones may be any.
+        for number in *first..=*last {
+            let Some(line) = lines.next() else { return Err(Complaint(format!("line {number} is said to follow"))) };
+            run.push(line);
+        }
+        all.push(((*first, *last), run));
+    }
+    demand!(lines.next().is_none(), "more follows than is said");
+    Ok(all)
 }
 
 /// Parses the notices; those of any other form are not about the text.

@@ -87,7 +87,7 @@ impl Change {
             What::Whole(content) | What::Create(content) | What::Append(content) => {
                 let due = format!("{} bytes, {} lines", content.len(), content.split_inclusive('\n').count());
                 demand!(said == due, "{due} were written, the answer says {said:?}");
-                Ok(Some(View::whole(content)))
+                Ok(Some(View::whole(content).after(view)))
             }
             What::Delete => {
                 demand!(said.is_empty(), "more is said of a file that goes: {said:?}");

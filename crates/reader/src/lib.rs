@@ -142,6 +142,8 @@ pub enum Kind {
     UnchangedElsewhere,
     /// A unified diff against the held file.
     Diff,
+    /// Some lines of a range; the others are as held.
+    Partial,
 }
 
 /// Why an answer could not be rebuilt from what is visible.
@@ -181,7 +183,8 @@ impl Reader {
         match seen {
             Seen::Read { path, offset, limit, answer } => self.read(path, *offset, *limit, answer).map(Some),
             Seen::Write { path, content } => {
-                self.views.insert(path.clone(), View::whole(content));
+                let before = self.views.get(path).cloned().unwrap_or_default();
+                self.views.insert(path.clone(), View::whole(content).after(&before));
                 Ok(None)
             }
             Seen::Edit { path, old, new, replaces, answer } => {
@@ -189,7 +192,7 @@ impl Reader {
                 let call = edit::Call { old, new, replaces: *replaces };
                 let edited = edit::edited(&view, &call, None, answer);
                 let edited = edited.map_err(|complaint| Complaint(format!("{path}: {complaint}")))?;
-                self.views.extend(edited.map(|view| (path.clone(), view)));
+                self.views.insert(path.clone(), edited.unwrap_or_else(View::lost));
                 Ok(None)
             }
             Seen::Changes { files, answer } => self.changes(files, answer).map(|()| None),
@@ -200,11 +203,11 @@ impl Reader {
                 Ok(None)
             }
             Seen::Lost { path } => {
-                self.views.remove(path);
+                self.views.insert(path.clone(), View::lost());
                 Ok(None)
             }
             Seen::AllLost { paths } => {
-                self.views.retain(|path, _| !paths.contains(path));
+                self.views.extend(paths.iter().map(|path| (path.clone(), View::lost())));
                 Ok(None)
             }
         }
@@ -257,7 +260,7 @@ impl Reader {
         let rebuilt = rebuild::answer(view, &call, answer);
         // The model saw something of this file without knowing which lines, so nothing held before is safe to build on.
         if rebuilt.is_err() {
-            self.views.remove(path);
+            self.views.insert(path.to_owned(), View::lost());
         }
         rebuilt.map_err(|complaint| Complaint(format!("{path}: {complaint}")))
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use crate::{
     Complaint, Glimpse, Kind,
-    answer::{self, Form},
+    answer::{self, Form, Partial},
     demand,
 };
 use held::{Held, Seen, Shows};
@@ -169,6 +169,7 @@ impl Agent {
             Form::UnchangedRange { first, last, total } => answer.range(first, last, Some(total))?,
             Form::UnchangedElsewhere { first, last } => answer.range(first, last, None)?,
             Form::Diff { changed, total, diff } => answer.diff(changed, total, diff)?,
+            Form::Partial(said) => answer.partial(&said)?,
         };
         let part = trailer.part.as_ref().map(|_| blocks.text.clone());
         let first = trailer.lines.map_or_else(|| trailer.part.map_or(1, |part| part.line), |(first, _)| first);
@@ -298,6 +299,32 @@ impl Answer<'_> {
         Ok((Kind::Diff, lines, Shows::Diff(diff.to_owned())))
     }
 
+    /// What does not follow must be in the answers that the handle names, of the same text.
+    fn partial(&self, said: &Partial<'_>) -> Result<Stands, Complaint> {
+        let held = self.agent.held(self.call, self.path)?;
+        let Partial { first, last, total, .. } = *said;
+        demand!(said.moved.is_empty(), "what moved is of another text than the handle's");
+        demand!(held.total() == Some(total), "{total} lines are claimed, the handle has {:?}", held.total());
+        let trailer = (self.trailer.lines, self.trailer.total);
+        demand!(trailer == (Some((first, last)), total), "{first}-{last} of {total} are meant, the trailer says {trailer:?}");
+        demand!(self.trailer.part.is_none(), "a partial answer shows no line in part");
+        demand!(last <= total, "the answer goes beyond the file");
+        let mut lines: Vec<Arc<str>> = Vec::new();
+        for number in first..=last {
+            if said.sends(number) {
+                let run = said.sent.iter().find(|((from, to), _)| (*from..=*to).contains(&number));
+                lines.extend(run.and_then(|((from, _), run)| run.get(usize::try_from(number - from).ok()?)).map(|line| Arc::from(*line)));
+                continue;
+            }
+            lines.extend(held.lines(number, number)?);
+            self.agent.newest(self.path, &held, number, number)?;
+        }
+        let open = lines.iter().position(|line| !line.ends_with('\n')).map(|at| first + at as u64);
+        demand!(open.is_none_or(|line| line == total), "line {open:?} of {total} has no end");
+        let sent = said.sent.iter().map(|(run, _)| *run).collect();
+        Ok((Kind::Partial, lines, Shows::Part { total, sent }))
+    }
+
     /// Lines that a marker speaks of.
     fn vouched(&self, held: &Held, first: u64, last: u64, total: u64) -> Result<Vec<Arc<str>>, Complaint> {
         let lines = self.said(held, first, last, total)?;
@@ -399,7 +426,7 @@ impl Answer<'_> {
         let (behind, own) = match (given.split_last(), &seen.shows) {
             (None, _) => return Ok(()),
             (Some(_), Shows::Nothing) => (&given[..], None),
-            (Some((own, behind)), Shows::Text { .. } | Shows::Diff(_)) => (behind, Some(*own)),
+            (Some((own, behind)), Shows::Text { .. } | Shows::Part { .. } | Shows::Diff(_)) => (behind, Some(*own)),
         };
         let stands = behind == known || (behind.is_empty() && matches!(seen.shows, Shows::Text { .. }));
         demand!(stands, "the call names {known:?}, and the handle {given:?}");

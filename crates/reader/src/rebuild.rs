@@ -3,8 +3,9 @@
 //! It owns when a short answer may stand for text. It must never count a line as held that was not shown, nor accept an
 //! answer that does not fit its call.
 
-use crate::answer::{self, Cut, Form, Notices, Part};
+use crate::answer::{self, Cut, Form, Notices, Part, Partial};
 use crate::view::View;
+use std::collections::BTreeMap;
 use crate::{Complaint, Kind, Rebuilt, Rendered, demand, diff};
 
 /// Greater line numbers are refused, so that moving a held line cannot overflow.
@@ -50,6 +51,7 @@ pub(crate) fn answer(view: &mut View, call: &Call<'_>, rendered: &Rendered) -> R
             demand!(notices.cut.is_none(), "a diff is never cut");
             changed_whole(view, call, changed, total, diff)
         }
+        Form::Partial(said) => partial(view, call, &said, notices.cut),
     }
 }
 
@@ -120,7 +122,8 @@ struct Range {
     total: Option<u64>,
 }
 
-fn unchanged_range(view: &mut View, call: &Call<'_>, range: &Range, cut: Option<Cut>) -> Result<Rebuilt, Complaint> {
+/// The range must be that of the call: all of it, or its beginning and a notice that says so.
+fn check_range(call: &Call<'_>, range: &Range, cut: Option<Cut>) -> Result<(), Complaint> {
     let Range { first, last, total } = *range;
     demand!(first == call.first, "the marker begins at line {first}, the call at line {}", call.first);
     demand!(first <= last, "the marker ends before it begins");
@@ -138,6 +141,12 @@ fn unchanged_range(view: &mut View, call: &Call<'_>, range: &Range, cut: Option<
         // Without a total the marker may stop early, as plain text may: the file ends there.
         (None, None) => {}
     }
+    Ok(())
+}
+
+fn unchanged_range(view: &mut View, call: &Call<'_>, range: &Range, cut: Option<Cut>) -> Result<Rebuilt, Complaint> {
+    check_range(call, range, cut)?;
+    let Range { first, last, total } = *range;
     let text = held(view, first, last)?;
     let goes_on = cut.is_some() || total.is_some_and(|total| last < total);
     demand!(!goes_on || text.ends_with('\n'), "line {last} is held as the last of the file, and the file goes on");
@@ -152,6 +161,38 @@ fn unchanged_range(view: &mut View, call: &Call<'_>, range: &Range, cut: Option<
     Ok(Rebuilt { first, text, kind, cut: cut.is_some() })
 }
 
+/// What follows is taken from the answer, what moved from where it was shown, and all else from where it stands.
+fn partial(view: &mut View, call: &Call<'_>, said: &Partial<'_>, cut: Option<Cut>) -> Result<Rebuilt, Complaint> {
+    let Partial { first, last, total, .. } = *said;
+    check_range(call, &Range { first, last, total: Some(total) }, cut)?;
+    let mut lines: BTreeMap<u64, String> = BTreeMap::new();
+    for ((from, _), run) in &said.sent {
+        lines.extend((*from..).zip(run.iter().map(|line| (*line).to_owned())));
+    }
+    for ((from, to), (old, _)) in &said.moved {
+        for number in *from..=*to {
+            let shown_as = number - from + old;
+            let Some(line) = view.alone(shown_as) else {
+                return Err(Complaint(format!("line {number} was {shown_as}, of which not exactly one text is in sight")));
+            };
+            lines.insert(number, line.to_owned());
+        }
+    }
+    for number in first..=last {
+        if !lines.contains_key(&number) {
+            lines.insert(number, held(view, number, number)?);
+        }
+        let open = lines.get(&number).is_some_and(|line| !line.ends_with('\n'));
+        demand!(!open || number == total, "line {number} ends the file, and the file goes on");
+    }
+    for (number, line) in &lines {
+        view.set_line(*number, line);
+    }
+    if last == total { view.set_end(total) } else { view.cap(total) }
+    let text = lines.into_values().collect();
+    Ok(Rebuilt { first, text, kind: Kind::Partial, cut: cut.is_some() })
+}
+
 fn changed_whole(view: &mut View, call: &Call<'_>, changed: u64, total: u64, text: &str) -> Result<Rebuilt, Complaint> {
     demand!(call.asks_whole(total), "a diff answers a call that does not ask for all {total} lines");
     let Some(end) = view.end() else {
@@ -161,7 +202,7 @@ fn changed_whole(view: &mut View, call: &Call<'_>, changed: u64, total: u64, tex
     let counted = applied.added.max(applied.removed);
     demand!(changed == counted, "{changed} lines are said to be changed, the diff changes {counted}");
     demand!(total == applied.lines, "{total} lines are said to be in the file, the diff leads to {}", applied.lines);
-    *view = View::whole(&applied.text);
+    *view = View::whole(&applied.text).after(view);
     Ok(Rebuilt { first: 1, text: applied.text, kind: Kind::Diff, cut: false })
 }
 
@@ -534,6 +575,69 @@ mod tests {
         complains(&[file, diff(ALL, "1 lines changed of 3", hunk, &[part])], "no line in part");
         let fill = diff(ALL, "1 lines changed of 1", "@@ -0,0 +1 @@\n+a\n", &[]);
         check(&[whole(""), fill], Kind::Diff, 1, "a\n");
+    }
+
+    fn partial(ask: Ask, head: &str, body: &str) -> Seen {
+        read(ask, &format!("[readcache: lines {head}]\n{body}"), &[])
+    }
+
+    #[test]
+    fn a_partial_answer_and_what_is_held() {
+        let (file, kind) = (page(1, 3, "a\nb\nc\n"), Kind::Partial);
+        let rest = partial(ALL, "1-5 of 5; sent: 4-5; others unchanged", "d\ne\n");
+        check(&[file.clone(), rest.clone()], kind, 1, "a\nb\nc\nd\ne\n");
+        check(&[file.clone(), rest.clone(), unchanged(5)], Kind::Unchanged, 1, "a\nb\nc\nd\ne\n");
+        let open = partial(ALL, "1-5 of 5; sent: 2, 4-5; others unchanged", "x\n[readcache: 4-5]\nd\ne");
+        check(&[file.clone(), open], kind, 1, "a\nx\nc\nd\ne");
+        // Our own words inside file text change nothing: the first line counts.
+        let odd = partial(ALL, "1-4 of 4; sent: 2, 4; others unchanged", "[readcache: 4]\n[readcache: 4]\nd\n");
+        check(&[file.clone(), odd], kind, 1, "a\n[readcache: 4]\nc\nd\n");
+        for (head, body, why) in [
+            ("1-5 of 5; sent: 5; others unchanged", "e\n", "line 4 is not held"),
+            ("1-5 of 5; sent: 4-5; others unchanged", "d\n", "line 5 is said to follow"),
+            ("1-5 of 5; sent: 4-5; others unchanged", "d\ne\nf\n", "more follows"),
+            ("1-5 of 5; sent: 4, 5; others unchanged", "d\n[readcache: 5]\ne\n", "in order"),
+            ("1-5 of 5; sent: 1, 4-5; others unchanged", "a\nd\ne\n", "is due before the run"),
+            ("1-5 of 5; sent: 4-6; others unchanged", "d\ne\nf\n", "in order"),
+            ("1-5 of 6; sent: 4-5; others unchanged", "d\ne\n", "due are the lines up to 6"),
+            ("2-5 of 5; sent: 4-5; others unchanged", "d\ne\n", "the call at line 1"),
+            ("1-5 of 5; sent: 4-5; others unchanged", "d\ne", ""),
+        ] {
+            let seen = partial(ALL, head, body);
+            match why {
+                "" => check(&[file.clone(), seen], kind, 1, "a\nb\nc\nd\ne"),
+                _ => complains(&[file.clone(), seen], why),
+            }
+        }
+        complains(&[file, partial(ALL, "1-5 of 5; sent: 04-5; others unchanged", "d\ne\n")], "looks like a marker");
+        complains(&[whole("a\nb"), partial(ALL, "1-3 of 3; sent: 3; others unchanged", "c\n")], "the file goes on");
+    }
+
+    #[test]
+    fn lines_that_moved_are_taken_from_where_they_were_shown() {
+        let (file, kind) = (whole("a\nb\nc\nd\n"), Kind::Partial);
+        let moved = |body: &str| partial(ALL, "1-5 of 5; sent: 1-2; others unchanged (3-5 were 2-4)", body);
+        check(&[file.clone(), moved("x\ny\n")], kind, 1, "x\ny\nb\nc\nd\n");
+        let all = partial((Some(3), None), "3-5 of 5; sent: none; others unchanged (3-5 were 2-4)", "");
+        check(&[file.clone(), all], kind, 3, "b\nc\nd\n");
+        // Another text under one of these numbers, however it came and whichever is newer.
+        let why = "not exactly one text is in sight";
+        complains(&[page(3, 1, "z\n"), file.clone(), moved("x\ny\n")], why);
+        complains(&[file.clone(), page(3, 1, "z\n"), moved("x\ny\n")], why);
+        complains(&[write("z\nz\n"), file.clone(), moved("x\ny\n")], why);
+        complains(&[lost(), file.clone(), moved("x\ny\n")], why);
+        let shifts = edit("a\n", "a\nn\n", "lines 1-1 are now 1-2; 5 lines");
+        complains(&[file.clone(), shifts, moved("x\ny\n")], why);
+        complains(&[file.clone(), moved("x\ny\n"), moved("x\ny\n")], why);
+        check(&[page(3, 1, "c\n"), file.clone(), moved("x\ny\n")], kind, 1, "x\ny\nb\nc\nd\n");
+        for head in [
+            "1-5 of 5; sent: 1-3; others unchanged (3-5 were 2-4)",
+            "1-5 of 5; sent: 1-2; others unchanged (3-5 were 2-5)",
+            "1-5 of 5; sent: 1-2; others unchanged (3-5 were 3-5)",
+            "1-5 of 5; sent: 1-2; others unchanged (4-5 were 3-4, 3 were 2)",
+        ] {
+            assert!(last_of(&[file.clone(), partial(ALL, head, "x\ny\n")]).is_err(), "{head}");
+        }
     }
 
     #[test]

@@ -12,18 +12,62 @@ use crate::edit::Placed;
 ///
 /// Always: no line is held beyond `end`, and a line without a terminator is held only at `end`. Callers keep line
 /// numbers far below the largest one, so that moving them cannot overflow.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct View {
     lines: BTreeMap<u64, String>,
     end: Option<u64>,
+    /// For every number under which something was seen the one text that was, or none if there were several.
+    seen: BTreeMap<u64, Option<String>>,
+    /// Something was seen of which it is not known where it belongs.
+    unplaced: bool,
 }
+
+impl PartialEq for View {
+    /// Whether the same is held.
+    fn eq(&self, other: &Self) -> bool {
+        self.lines == other.lines && self.end == other.end
+    }
+}
+
+impl Eq for View {}
 
 impl View {
     /// The view of someone who sees all of `text`.
     pub(crate) fn whole(text: &str) -> Self {
         let lines: BTreeMap<u64, String> = (1..).zip(text.split_inclusive('\n').map(str::to_owned)).collect();
         let end = Some(lines.len() as u64);
-        Self { lines, end }
+        let seen = lines.iter().map(|(number, line)| (*number, Some(line.clone()))).collect();
+        Self { lines, end, seen, unplaced: false }
+    }
+
+    /// The view of someone who saw something of the file without knowing which lines.
+    pub(crate) fn lost() -> Self {
+        Self { unplaced: true, ..Self::default() }
+    }
+
+    /// The same view, in sight of what was seen before it.
+    pub(crate) fn after(mut self, before: &Self) -> Self {
+        let now = std::mem::replace(&mut self.seen, before.seen.clone());
+        self.unplaced |= before.unplaced;
+        for (number, line) in now {
+            self.bear(number, line.as_deref());
+        }
+        self
+    }
+
+    /// Something is seen under a number; none is a text that is not known.
+    fn bear(&mut self, number: u64, line: Option<&str>) {
+        let only = self.seen.entry(number).or_insert_with(|| line.map(str::to_owned));
+        if only.as_deref() != line {
+            *only = None;
+        }
+    }
+
+    /// A line that is held, if nothing else was ever seen under its number.
+    pub(crate) fn alone(&self, number: u64) -> Option<&str> {
+        let line = self.lines.get(&number)?;
+        let only = self.seen.get(&number).is_some_and(|only| only.as_ref() == Some(line));
+        (only && !self.unplaced).then_some(line)
     }
 
     /// The number of lines of the file, if known.
@@ -49,6 +93,7 @@ impl View {
     /// Sets a whole line; one without terminator is the file's last.
     pub(crate) fn set_line(&mut self, number: u64, line: &str) {
         self.pass(number);
+        self.bear(number, Some(line));
         self.lines.insert(number, line.to_owned());
         if !line.ends_with('\n') {
             self.set_end(number);
@@ -58,6 +103,7 @@ impl View {
     /// The line exists, but its text is not known any more.
     pub(crate) fn forget_line(&mut self, number: u64) {
         self.pass(number);
+        self.bear(number, None);
         self.lines.remove(&number);
     }
 
@@ -98,7 +144,7 @@ impl View {
         let mut old = self.clone();
         // The answer says how many lines the file had: what is held beyond is of another version.
         old.cap(before);
-        let mut new = Self { lines: BTreeMap::new(), end: old.end.map(|_| total) };
+        let mut new = Self { end: old.end.map(|_| total), ..Self::default() };
         let (mut next, mut now) = (1, 1);
         for run in runs {
             let kept = old.lines.range(next..run.first);
@@ -106,6 +152,8 @@ impl View {
             now += run.first - next;
             let known = (now..).zip(&run.lines).filter_map(|(number, line)| Some((number, line.clone()?)));
             new.lines.extend(known);
+            let unknown = (now..).zip(&run.lines).filter(|(_, line)| line.is_none());
+            new.seen.extend(unknown.map(|(number, _)| (number, None)));
             (next, now) = (run.last + 1, now + run.lines.len() as u64);
         }
         new.lines.extend(old.lines.range(next..).map(|(number, line)| (number - next + now, line.clone())));
@@ -113,7 +161,9 @@ impl View {
             // The last line is the edit's own, so that is where the file ends.
             new.end = Some(total);
         }
-        new
+        let held: Vec<(u64, String)> = new.lines.iter().map(|(number, line)| (*number, line.clone())).collect();
+        held.iter().for_each(|(number, line)| new.bear(*number, Some(line)));
+        new.after(&old)
     }
 
     /// A line is being shown that the held end may not allow: one beyond it, or anew the line that ended the file

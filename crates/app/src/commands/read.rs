@@ -1,6 +1,6 @@
 //! `read`, `refresh`, `write` and `edit`.
 
-use readproof_core::operation::{Audience, Decoding, Freshness, Operation, Read, Refresh};
+use readproof_core::operation::{Audience, Decoding, Freshness, Operation, Partial, Read, Refresh};
 use readproof_engine::{LoggedSession, Refreshed};
 
 use super::{Done, Terminal, line_number, session_name};
@@ -19,6 +19,7 @@ pub(super) fn read(terminal: &Terminal, args: ReadArgs) -> Done {
         freshness: if args.fresh { Freshness::Fresh } else { Freshness::Known },
         path: args.path,
         decoding: Decoding::View,
+        partial: Partial::Allowed,
         ..Read::default()
     };
     let session = args.session.as_deref().map(session_name).transpose()?;

@@ -220,8 +220,8 @@ pub(super) fn bounded(call: &ToolCall<'_>, most: AnswerLimit) -> AnswerLimit {
 
 fn answer(tools: &Tools<'_>, call: &ToolCall<'_>, request: Read, asked_to: Option<u64>) -> Result<ToolOutput, Refused> {
     let (limit, most, audience) = (request.limit, request.most, audience(call));
-    let decoding = Decoding::View;
-    let answer = tools.read(call, Read { audience, decoding, ..request })?;
+    let (decoding, partial) = (Decoding::View, Partial::Allowed);
+    let answer = tools.read(call, Read { audience, decoding, partial, ..request })?;
     Ok(shown(call, answer, asked_to, (limit, most), &[]))
 }
 

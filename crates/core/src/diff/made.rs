@@ -44,6 +44,18 @@ pub fn changed_lines(before: &Text, after: &Text) -> Vec<(core::ops::Range<u32>,
     changes.into_iter().map(|change| (change.old, change.new)).collect()
 }
 
+/// The runs of lines that one text has in common with another, in order: the first line of each in either, from 1, and how many.
+pub fn equal_runs(before: &Text, after: &Text) -> impl Iterator<Item = (u32, u32, u32)> {
+    let (changes, _) = large::near(before, after, &|| false).unwrap_or_default();
+    let end = Change { old: before.total()..before.total(), new: after.total()..after.total() };
+    let (mut old, mut new) = (0, 0);
+    changes.into_iter().chain([end]).filter_map(move |change| {
+        let run = (old + 1, new + 1, change.old.start - old);
+        (old, new) = (change.old.end, change.new.end);
+        (run.2 > 0).then_some(run)
+    })
+}
+
 /// Lines that are only added have no number in the text before: the line beside them, which a diff always shows, is then
 /// touched too.
 fn touched(changes: &[Change], total: u32) -> Vec<Hunk> {

@@ -2,7 +2,10 @@
 
 use alloc::vec::Vec;
 
-use super::span::Held;
+use super::{
+    piece::{Piece, are_in_order},
+    span::Held,
+};
 use crate::{
     path::PathKey,
     scope::{Lines, Scope},
@@ -61,6 +64,17 @@ pub enum Event {
         base: ContentHash,
         /// The text the diff leads to.
         version: Version,
+    },
+    /// Some lines of a window were shown, and the others named as lines that the model holds.
+    Partial {
+        /// The file.
+        path: PathKey,
+        /// The text they belong to.
+        version: Version,
+        /// The window.
+        lines: Lines,
+        /// The lines that were named, in order; all others of the window were shown.
+        pieces: Vec<Piece>,
     },
     /// The agent wrote the whole file; the call contains all of its text.
     Written {
@@ -126,6 +140,7 @@ impl Event {
             | Self::Same { path, .. }
             | Self::MarkerSent { path, .. }
             | Self::Diff { path, .. }
+            | Self::Partial { path, .. }
             | Self::Written { path, .. }
             | Self::Edited { path, .. }
             | Self::Seen { path, .. }
@@ -149,6 +164,12 @@ pub(super) fn is_possible(event: &Event, held: &[Held]) -> bool {
         | Event::Diff { version, .. }
         | Event::Written { version, .. }
         | Event::Seen { version, .. } => [version, version],
+        Event::Partial { version, lines, pieces, .. }
+            if lines.last() > version.total || !are_in_order(*lines, pieces) =>
+        {
+            return false;
+        }
+        Event::Partial { version, .. } => [version, version],
         Event::Edited { before, after, hunks, .. } if before.form != after.form || !add_up(*before, *after, hunks) => {
             return false;
         }

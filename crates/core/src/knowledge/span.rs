@@ -29,6 +29,11 @@ impl Slots {
         Self { from: total.saturating_add(1), to: total.saturating_add(2) }
     }
 
+    /// The slots that both have; perhaps none.
+    pub(super) fn common(self, other: Self) -> Self {
+        Self { from: self.from.max(other.from), to: self.to.min(other.to) }
+    }
+
     /// All slots of a text of `total` lines, its end included.
     pub(super) fn whole(total: u32) -> Self {
         Self { from: 1, to: total.saturating_add(2) }
@@ -201,6 +206,20 @@ pub(super) fn untouched(slots: Slots, hunks: &[Hunk]) -> impl Iterator<Item = Sl
     pieces.push((Slots { from, to: slots.to }, added));
     let moved = |(slots, by): (Slots, i64)| Slots { from: shifted(slots.from, by), to: shifted(slots.to, by) };
     pieces.into_iter().filter(|(slots, _)| slots.from < slots.to).map(moved)
+}
+
+/// The numbers that do not mean the same line before and after an edit.
+pub(super) fn renumbered(hunks: &[Hunk]) -> Vec<Slots> {
+    let (mut all, mut added) = (Vec::with_capacity(hunks.len()), 0);
+    for (at, hunk) in hunks.iter().enumerate() {
+        let new = shifted(hunk.old.first(), added);
+        added += i64::from(hunk.new_count) - i64::from(hunk.old.count());
+        let touched = hunk.old.last().saturating_add(1).max(new.saturating_add(hunk.new_count));
+        // Until the next edit, lines keep their numbers only if as many came as went.
+        let next = hunks.get(at + 1).map_or(u32::MAX, |next| next.old.first());
+        all.push(Slots { from: hunk.old.first().min(new), to: if added == 0 { touched } else { next.max(touched) } });
+    }
+    all
 }
 
 /// Those new lines of a hunk that the model knows, from the call and from the old lines it holds. The new lines begin at slot

@@ -11,7 +11,7 @@ use alloc::{
 use super::{
     Against, AnswerLimit, Audience, Blame, Caller, Change, Changes, Collect, Compare, CompareVersions, Decoding, End,
     Extent, Field, Forget, Freshness, Hidden, History, Leaf, Letters, List, ListFiles, ListSymbols, Matching, Names,
-    Needed, Operation, Outline, OutsideChanges, Over, Patch, Read, ReadEnd, ReadSymbol, Refresh, Resolution, Retention,
+    Needed, Operation, Outline, OutsideChanges, Over, Partial, Patch, Read, ReadEnd, ReadSymbol, Refresh, Resolution, Retention,
     Rewind, Search, SearchFile, SearchMode, ShowVersion, Since, VERSION, Write, approval, policy,
 };
 use crate::{
@@ -183,6 +183,7 @@ impl Given {
             pick: self.pick()?,
             snapshot: self.word("snapshot")?,
             most: self.most_if_said()?,
+            partial: if self.flag("partial")? { Partial::Allowed } else { Partial::Never },
             freshness,
             audience,
         })

@@ -8,7 +8,7 @@ use alloc::{
 
 use super::{
     AnswerLimit, Audience, Caller, Change, Changes, Collect, Decoding, End, Extent, Freshness, Hidden, History,
-    Letters, Matching, Names, Needed, Operation, Over, Patch, Read, ReadSymbol, Resolution, Search, SearchFile, Write,
+    Letters, Matching, Names, Needed, Operation, Over, Partial, Patch, Read, ReadSymbol, Resolution, Search, SearchFile, Write,
     approval, policy,
 };
 use crate::{
@@ -130,6 +130,7 @@ impl Fields {
             .pick(&read.pick)
             .maybe("snapshot", read.snapshot.as_ref())
             .most(read.most)
+            .maybe("partial", (read.partial == Partial::Allowed).then_some(true))
             .answered(read.freshness, read.audience)
     }
 

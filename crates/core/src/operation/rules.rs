@@ -14,6 +14,8 @@ pub const SEARCH: RuleId = "rg-1+unicode-16";
 pub const DIFF: RuleId = "diff-1";
 /// Where an answer is cut, and what stands in for held lines.
 pub const CUT: RuleId = "cut-1";
+/// Which held lines are named in a partial answer, and how.
+pub const PARTIAL: RuleId = "partial-1";
 /// How many tokens a text is taken for.
 pub const TOKENS: RuleId = "bytes4-1";
 /// What a caller may see and do.
@@ -32,8 +34,8 @@ pub const MERGE: RuleId = "merge-1";
 pub const CANONICAL: RuleId = "canonical-1";
 
 /// Every rule, in the order in which records name them.
-pub const ALL: [RuleId; 13] =
-    [LINES, DECODING, SEARCH, DIFF, CUT, TOKENS, POLICY, SYMBOLS, OUTLINE, LIST, EDIT, MERGE, CANONICAL];
+pub const ALL: [RuleId; 14] =
+    [LINES, DECODING, SEARCH, DIFF, CUT, PARTIAL, TOKENS, POLICY, SYMBOLS, OUTLINE, LIST, EDIT, MERGE, CANONICAL];
 
 /// An estimate, by [`TOKENS`]: four bytes are one token.
 #[must_use]
@@ -46,7 +48,7 @@ impl super::Operation {
     #[must_use]
     pub fn rules(&self) -> &'static [RuleId] {
         match self {
-            Self::Read(_) => &[LINES, DECODING, DIFF, CUT, TOKENS, POLICY, CANONICAL],
+            Self::Read(_) => &[LINES, DECODING, DIFF, CUT, PARTIAL, TOKENS, POLICY, CANONICAL],
             Self::ReadSymbol(_) => &[LINES, DECODING, DIFF, CUT, TOKENS, POLICY, SYMBOLS, CANONICAL],
             Self::ReadEnd(_) => &[LINES, DECODING, CUT, TOKENS, POLICY, CANONICAL],
             Self::SearchFile(_) | Self::Search(_) => &[LINES, DECODING, SEARCH, CUT, TOKENS, POLICY, CANONICAL],

@@ -100,6 +100,8 @@ impl MetaV1 {
             Mode::Full | Mode::BaselineFallback => true,
             Mode::Unchanged | Mode::Diff => base.is_some() && scope == Scope::Full,
             Mode::UnchangedRange => base.is_some() && scope != Scope::Full,
+            // No host that keeps this metadata gets such an answer.
+            Mode::Partial => false,
         };
         let path_key = raw.path_key.filter(|path| !path.is_empty())?.to_string();
         (raw.v? == VERSION && start >= 1 && scope_fits && mode_fits).then_some(Self {

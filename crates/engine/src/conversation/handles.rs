@@ -4,6 +4,7 @@
 
 use readproof_core::{
     decide::{Mode, Reason},
+    knowledge::Naming,
     limits::Limits,
     operation::Read,
     path::PathKey,
@@ -173,8 +174,12 @@ impl HandleConversation {
             // Nothing new was shown, so the earlier handle stays valid.
             Mode::Unchanged | Mode::UnchangedRange => self.answer.and_then(handle).flatten(),
             // A host may cut a longer answer without telling the model.
-            Mode::Full | Mode::Diff | Mode::BaselineFallback if shown.text().len() > self.most(engine) => None,
-            Mode::Full | Mode::Diff | Mode::BaselineFallback => handle(receipt.entry).flatten(),
+            Mode::Full | Mode::Diff | Mode::Partial | Mode::BaselineFallback
+                if shown.text().len() > self.most(engine) =>
+            {
+                None
+            }
+            Mode::Full | Mode::Diff | Mode::Partial | Mode::BaselineFallback => handle(receipt.entry).flatten(),
         }
     }
 }
@@ -222,6 +227,17 @@ impl Conversation for HandleConversation {
 
     fn held(&mut self, engine: &Engine, context: &CallContext, path: &PathKey) -> KnowledgeAtCall {
         self.session.held(engine, context, path)
+    }
+
+    /// Only lines of the text that the handle is of: answers that it does not name may have shown others under the same numbers.
+    fn naming(&self, engine: &Engine, read: &Read) -> Naming {
+        let room = self.answer.and_then(|answer| {
+            self.log().and_then(|name| engine.with_open_session(name, |session| session.has_room_after(answer)))
+        });
+        match self.session.naming(engine, read) {
+            Naming::OfThisText | Naming::OfOtherTexts if room == Some(true) => Naming::OfThisText,
+            Naming::Nothing | Naming::OfThisText | Naming::OfOtherTexts => Naming::Nothing,
+        }
     }
 
     fn load(&self, engine: &Engine, hash: ContentHash) -> Loaded {

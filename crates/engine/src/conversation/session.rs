@@ -3,8 +3,8 @@
 
 use readproof_core::{
     decide::{Ask, Mode, Reason},
-    knowledge::Held,
-    operation::Read,
+    knowledge::{Held, Naming},
+    operation::{Audience, Partial, Read},
     path::PathKey,
     scope::Scope,
     text::{ContentHash, Form, Text},
@@ -109,6 +109,13 @@ impl Conversation for LoggedSession {
         held: KnowledgeAtCall,
     ) -> KnowledgeAtCall {
         engine.add_up(context, path, now, ask, held)
+    }
+
+    fn naming(&self, _engine: &Engine, read: &Read) -> Naming {
+        match (read.partial, read.audience) {
+            (Partial::Allowed, Audience::Model) => Naming::OfOtherTexts,
+            (Partial::Never, _) | (_, Audience::Program) => Naming::Nothing,
+        }
     }
 
     fn load(&self, engine: &Engine, hash: ContentHash) -> Loaded {

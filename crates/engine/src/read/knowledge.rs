@@ -3,9 +3,9 @@
 
 use readproof_core::{
     alike::alike,
-    decide::{Ask, Choice, Reason, choose_base},
-    knowledge::{Alike, Event, Held, Knowledge},
-    limits::Answers,
+    decide::{Ask, Choice, Decision, Reason, choose_base},
+    knowledge::{Alike, Event, Held, Knowledge, Naming, Piece, piece::pieces},
+    limits::{Answers, Limits},
     operation::{Audience, Freshness, Read},
     path::PathKey,
     text::{ContentHash, Text},
@@ -131,6 +131,23 @@ impl KnowledgeAtCall {
 }
 
 impl KnowledgeAtCall {
+    /// The lines of the window that a partial answer may name in place of a decision for plain text. None if what is held at the
+    /// leaf is not what was held when the call was made.
+    pub(crate) fn pieces(
+        &self,
+        (path, now, ask): (&PathKey, &Text, &Ask),
+        (naming, decision): (Naming, &Decision),
+        limits: &Limits,
+        load: impl Fn(ContentHash) -> Loaded,
+    ) -> Vec<Piece> {
+        let (Ok((leaf, call)), Some(lines)) = (&self.knowledge, ask.window.lines()) else { return Vec::new() };
+        if self.answers != Answers::Lean || decision.mode.is_derived() || !leaf.agrees(call, path) {
+            return Vec::new();
+        }
+        let load = |hash| if let Loaded::Text(text) = load(hash) { Some(text) } else { None };
+        pieces((leaf, path), (now, lines), naming, limits, load)
+    }
+
     /// The held lines of other versions that are identical in the current one, if only all of them together cover the
     /// request.
     fn alike(&self, path: &PathKey, now: &Text, ask: &Ask, load: impl Fn(ContentHash) -> Option<Text>) -> Vec<Alike> {

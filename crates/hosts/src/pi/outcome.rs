@@ -190,6 +190,7 @@ impl Seen<'_> {
                 let base = source.text(v1.base?)?;
                 (is_number && leads_to(body, &base, &served)).then(|| self.derived(served.version(), true)).flatten()
             }
+            Mode::Partial => None,
         }
     }
 
@@ -235,6 +236,8 @@ impl Seen<'_> {
         };
         let (event, ends_under) = match self.meta.v1.mode {
             Mode::Diff => (Event::Diff { path, base, version }, None),
+            // Never on this surface.
+            Mode::Partial => return None,
             Mode::Full | Mode::BaselineFallback | Mode::Unchanged | Mode::UnchangedRange => {
                 (Event::Same { path, base, version, scope, ends }, to_end.then_some(base))
             }

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, de::IgnoredAny};
 
-use super::record::{Answered, LimitsUsed, Record};
+use super::record::{Answered, LimitsUsed, NamedLines, Record};
 use crate::block::{Block, Sha};
 
 /// Enough for an answer about a file with a name of usual length.
@@ -13,7 +13,7 @@ const DELIVERED_BYTES: usize = 64;
 /// `{"kind":"answer",…}`.
 pub(super) fn answer(parent: Option<u64>, answer: &Answered) -> String {
     let Answered { path, offset, limit, for_program, mode, reason, hash, total, form, base, scope, .. } = answer;
-    let Answered { lines, end, part, block, sent_bytes, plain_bytes, rule, answers, limits, versions, at, .. } = answer;
+    let Answered { lines, end, part, pieces, block, sent_bytes, plain_bytes, rule, answers, limits, versions, at, .. } = answer;
     let LimitsUsed { answer_lines, answer_bytes, answer_chars, diff_bytes, diff_lines, short_markers } = *limits;
 
     let mut line = Line(String::with_capacity(ANSWER_BYTES));
@@ -34,6 +34,13 @@ pub(super) fn answer(parent: Option<u64>, answer: &Answered) -> String {
     }
     line.raw(if *end { ",\"end\":true" } else { ",\"end\":false" });
     line.optional(",\"part\":", part.map(u64::from));
+    for (at, NamedLines(base, shown_as, first, last)) in pieces.iter().enumerate() {
+        line.raw(if at == 0 { ",\"pieces\":[" } else { "," }).hash("[", Some(*base));
+        for number in [shown_as, first, last] {
+            line.raw(",").number((*number).into());
+        }
+        line.raw(if at + 1 == pieces.len() { "]]" } else { "]" });
+    }
     if let Some(Block { sha, bytes }) = *block {
         line.raw(",\"block\":{").hash("\"sha\":", Some(sha)).raw(",\"bytes\":").number(bytes).raw("}");
     }
@@ -191,6 +198,7 @@ mod tests {
                 lines: on(5).then_some((1, u32::MAX)),
                 end: on(2),
                 part: on(6).then_some(7),
+                pieces: (0..u32::try_from(bits % 3).unwrap()).map(|n| NamedLines(sha("c"), n, 7, u32::MAX)).collect(),
                 block: on(7).then(|| Block::of("text")),
                 sent_bytes: bits,
                 plain_bytes: 1000 * bits,

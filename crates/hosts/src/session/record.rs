@@ -4,7 +4,7 @@ use super::line;
 use crate::block::{Block, Sha};
 use readproof_core::{
     decide::{Mode, Reason},
-    knowledge::{Alike, Event, Hunk, Keeps},
+    knowledge::{Alike, Event, Hunk, Keeps, Piece},
     limits::{Answers, Limits, Markers},
     path::PathKey,
     render::Shown,
@@ -252,7 +252,10 @@ impl Record {
     #[must_use]
     pub fn mentions(&self) -> Vec<(&str, ContentHash)> {
         let (path, texts) = match self {
-            Self::Answer { answer, .. } => (&answer.path, vec![answer.hash, answer.base]),
+            Self::Answer { answer, .. } => {
+                let named = answer.pieces.iter().map(|piece| Some(piece.0));
+                (&answer.path, named.chain([answer.hash, answer.base]).collect())
+            }
             Self::Change { changed, .. } => {
                 (&changed.path, [changed.before, changed.after].map(|text| text.map(|(sha, _)| sha)).to_vec())
             }
@@ -328,7 +331,8 @@ pub struct LimitsUsed {
 
 impl From<Limits> for LimitsUsed {
     fn from(limits: Limits) -> Self {
-        let Limits { answer_lines, answer_bytes, answer_chars, diff_bytes, diff_lines, markers } = limits;
+        // What a partial answer must save decides only whether there is one.
+        let Limits { answer_lines, answer_bytes, answer_chars, diff_bytes, diff_lines, markers, partial_saves: _ } = limits;
         let short_markers = markers == Markers::Shorter;
         Self { answer_lines, answer_bytes, answer_chars, diff_bytes, diff_lines, short_markers }
     }
@@ -338,7 +342,8 @@ impl From<LimitsUsed> for Limits {
     fn from(used: LimitsUsed) -> Self {
         let LimitsUsed { answer_lines, answer_bytes, answer_chars, diff_bytes, diff_lines, short_markers } = used;
         let markers = if short_markers { Markers::Shorter } else { Markers::Always };
-        Self { answer_lines, answer_bytes, answer_chars, diff_bytes, diff_lines, markers }
+        let limits = Limits::default();
+        Self { answer_lines, answer_bytes, answer_chars, diff_bytes, diff_lines, markers, ..limits }
     }
 }
 
@@ -372,7 +377,7 @@ pub struct Answered {
     pub base: Option<Sha>,
     /// The scope that was decided about: the window's, or `full` for a diff.
     pub scope: String,
-    /// The first and last line that were shown whole.
+    /// The first and last line that were shown whole; of a partial answer, those of its window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<(u32, u32)>,
     /// Whether the answer shows where the file ends, by its text or by a marker.
@@ -380,6 +385,9 @@ pub struct Answered {
     /// A line that was shown in part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<u32>,
+    /// In a partial answer: the lines that it names and does not show.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pieces: Vec<NamedLines>,
     /// The block as it was given; absent for a sensitive file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block: Option<Block>,
@@ -411,6 +419,7 @@ impl Answered {
         let (lines, end, part) = match shown.event(path) {
             Event::Shown { lines, end, part, .. } => (lines, end, part),
             Event::Same { ends, .. } => (None, ends, None),
+            Event::Partial { lines, .. } => (Some(lines), true, None),
             Event::MarkerSent { .. }
             | Event::Diff { .. }
             | Event::Written { .. }
@@ -437,6 +446,7 @@ impl Answered {
             lines: lines.map(|lines| (lines.first(), lines.last())),
             end,
             part,
+            pieces: shown.pieces().iter().map(NamedLines::from).collect(),
             block: (!secret).then(|| Block { sha: Sha(shown.text_hash()), bytes: shown.text().len() as u64 }),
             sent_bytes: shown.text().len() as u64,
             plain_bytes: shown.window().bytes() as u64,
@@ -484,6 +494,14 @@ impl Answered {
                 Event::Same { path, base, version, scope, ends: self.end }
             }
             (Mode::Diff, Some(Sha(base))) => Event::Diff { path, base, version },
+            (Mode::Partial, _) => {
+                let lines = self.lines.and_then(|(first, last)| Lines::new(first, last));
+                let pieces: Option<Vec<Piece>> = self.pieces.iter().map(NamedLines::piece).collect();
+                match (lines, pieces) {
+                    (Some(lines), Some(pieces)) => Event::Partial { path, version, lines, pieces },
+                    (_, _) => void,
+                }
+            }
             (Mode::Unchanged | Mode::UnchangedRange | Mode::Diff, None) => void,
         }
     }
@@ -501,6 +519,7 @@ impl Answered {
             Event::Same { path, .. }
             | Event::MarkerSent { path, .. }
             | Event::Diff { path, .. }
+            | Event::Partial { path, .. }
             | Event::Written { path, .. }
             | Event::Edited { path, .. }
             | Event::Seen { path, .. }
@@ -508,6 +527,26 @@ impl Answered {
             | Event::Void { path } => Event::Void { path },
             none @ (Event::Refreshed { .. } | Event::Compacted) => none,
         }
+    }
+}
+
+/// Lines that a partial answer names: the text of which they are held, the number of the first there, and their first and last
+/// number in the text of the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamedLines(pub Sha, pub u32, pub u32, pub u32);
+
+impl From<&Piece> for NamedLines {
+    fn from(piece: &Piece) -> Self {
+        Self(Sha(piece.base), piece.shown_as, piece.lines.first(), piece.lines.last())
+    }
+}
+
+impl NamedLines {
+    /// `None` if the lines are not a range.
+    #[must_use]
+    pub fn piece(&self) -> Option<Piece> {
+        let Self(Sha(base), shown_as, first, last) = *self;
+        Lines::new(first, last).map(|lines| Piece { base, shown_as, lines })
     }
 }
 

@@ -25,8 +25,21 @@ pub(super) enum Shows {
     Nothing,
     /// Lines of a file with this many lines.
     Text { total: u64 },
+    /// Those of its lines in these runs, of a file with this many lines.
+    Part { total: u64, sent: Vec<(u64, u64)> },
     /// What changed.
     Diff(String),
+}
+
+impl Shows {
+    /// Whether it shows this line, if it stands for it.
+    fn line(&self, number: u64) -> bool {
+        match self {
+            Self::Nothing | Self::Diff(_) => false,
+            Self::Text { .. } => true,
+            Self::Part { sent, .. } => sent.iter().any(|(first, last)| (*first..=*last).contains(&number)),
+        }
+    }
 }
 
 /// Lines by number, each with the message that showed it last, and the number of lines if it is known.
@@ -43,11 +56,11 @@ impl Held {
         self.turn = self.turn.max(seen.turn);
         match &seen.shows {
             Shows::Nothing => Ok(()),
-            Shows::Text { total } => {
+            Shows::Text { total } | Shows::Part { total, .. } => {
                 let same = self.total.is_none_or(|held| held == *total);
                 demand!(same, "the handle joins a text of {:?} lines and one of {total}", self.total);
                 self.total = Some(*total);
-                for (number, line) in (seen.first..).zip(&seen.lines) {
+                for (number, line) in (seen.first..).zip(&seen.lines).filter(|(number, _)| seen.shows.line(*number)) {
                     let other = self.lines.insert(number, (line.clone(), seen.turn)).filter(|(old, _)| old != line);
                     demand!(other.is_none(), "the handle joins two texts that differ in line {number}");
                 }
