@@ -122,17 +122,17 @@ macro_rules! number_or_0 {
 }
 
 /// Every setting, in the order `readproof config` lists them.
-pub(crate) const SETTINGS: [Setting; 38] = [
+pub(crate) const SETTINGS: [Setting; 40] = [
     Setting {
         key: "answers",
-        help: "which answers may be given: \"seed\" (same scope or whole file only) or \"held\" (spans add up, the agent's writes count)",
+        help: "which answers may be given: \"seed\" (same scope or whole file only), \"held\" (spans add up, the agent's writes count) or \"lean\" (and of a window held in part only the other lines are sent)",
         show: |s| toml::Value::String(s.answers.as_str().to_owned()),
         set: |s, v| {
             s.answers = Answers::parse(v.as_str()?)?;
             Some(())
         },
-        expects: "\"seed\" or \"held\"",
-        narrow: Narrow::Down(&["seed", "held"]),
+        expects: "\"seed\", \"held\" or \"lean\"",
+        narrow: Narrow::Down(&["seed", "held", "lean"]),
     },
     Setting {
         key: "markers",
@@ -147,6 +147,13 @@ pub(crate) const SETTINGS: [Setting; 38] = [
     },
     number!("answer_lines", "the most lines one answer shows", limits.answer_lines, u32),
     number!("answer_bytes", "the most bytes one answer shows", limits.answer_bytes, u32),
+    number!(
+        "partial_saves",
+        "a partial answer has at least so many bytes less than the plain text",
+        limits.partial_saves,
+        u32
+    ),
+    number!("partial_piece", "a partial answer names held lines of at least so many bytes", limits.partial_piece, u32),
     number!("window_lines", "the most lines the unified `read` shows without a `limit`", window.lines, u32),
     number!("window_chars", "the most characters the unified `read` shows without a `limit`", window.chars, u32),
     number!("file_bytes", "the largest file that is read or written", file_bytes, u64),

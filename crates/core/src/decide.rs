@@ -335,7 +335,8 @@ impl Decision {
         };
         let partial = Self::partial(pieces);
         let Some(text) = render::partial(now, lines, &partial.pieces) else { return self };
-        let saves = ask.window.bytes().checked_sub(text.len()).is_some_and(|saved| saved >= limits.partial_saves as usize);
+        let saves =
+            ask.window.bytes().checked_sub(text.len()).is_some_and(|saved| saved >= limits.partial_saves as usize);
         let is_long = limits.answer_chars.is_some_and(|chars| text.chars().count() > chars as usize);
         let count = memchr::memchr_iter(b'\n', text.as_bytes()).count();
         if saves && !is_long && count < limits.answer_lines as usize { partial } else { self }

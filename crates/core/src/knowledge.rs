@@ -326,9 +326,8 @@ impl Knowledge {
         }
         // What has not moved is the same text under the same number, whatever text it was shown from.
         let unmoved = pieces.iter().filter(|piece| !piece.is_moved() && piece.base != version.hash);
-        let held = unmoved.fold(self.of(path).to_vec(), |held, piece| {
-            also_of(&held, Slots::lines(piece.lines), piece.base, version)
-        });
+        let held = unmoved
+            .fold(self.of(path).to_vec(), |held, piece| also_of(&held, Slots::lines(piece.lines), piece.base, version));
         self.set(path, held);
         let held = self.forget_beyond(path, version);
         let mut slots = Slots::lines(lines);

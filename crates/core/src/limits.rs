@@ -17,6 +17,8 @@ pub struct Limits {
     pub markers: Markers,
     /// A partial answer is sent only if it has at least so many bytes less than the plain text.
     pub partial_saves: u32,
+    /// It names a run of held lines only if that has at least so many bytes.
+    pub partial_piece: u32,
 }
 
 /// When a marker is sent in place of text that the model holds.
@@ -56,12 +58,15 @@ impl Default for Limits {
             diff_lines: 12_000,
             markers: Markers::Shorter,
             partial_saves: PARTIAL_SAVES,
+            partial_piece: PARTIAL_PIECE,
         }
     }
 }
 
 /// A partial answer is sent only if it has at least so many bytes less than the plain text, unless the settings say otherwise.
 pub const PARTIAL_SAVES: u32 = 200;
+/// It names a run of held lines only if that has at least so many bytes: naming a run, and parting what is sent, costs about as much.
+pub const PARTIAL_PIECE: u32 = 80;
 
 impl Limits {
     /// How many bytes of `text` fit one answer, counted from its beginning; the end may fall inside a character.

@@ -34,6 +34,8 @@ const LIMITS: Limits = Limits {
     diff_bytes: 2 * 1024 * 1024,
     diff_lines: 12_000,
     markers: Markers::Always,
+    partial_saves: 1,
+    partial_piece: 1,
 };
 
 /// Whether the store still has the texts that were shown.
@@ -389,8 +391,14 @@ fn words_are_read_as_they_are_written() {
         assert_eq!(Mode::parse(mode.as_str()), Some(mode));
     }
     let words = Mode::ALL.map(|mode| (mode.as_str(), mode.is_derived()));
-    let expected =
-        [("full", false), ("unchanged", true), ("unchanged_range", true), ("diff", true), ("baseline_fallback", false)];
+    let expected = [
+        ("full", false),
+        ("unchanged", true),
+        ("unchanged_range", true),
+        ("diff", true),
+        ("partial", true),
+        ("baseline_fallback", false),
+    ];
     assert_eq!(words, expected);
     assert_eq!((Mode::parse("Full"), Mode::parse("")), (None, None));
     for reason in [Reason::NotHeld, Reason::SameText, Reason::BaseMissing, Reason::DiffNotShorter, Reason::Changed] {

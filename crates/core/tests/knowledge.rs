@@ -5,14 +5,15 @@
 //! `show A1-3` lines 1-3 of text A, `show A4-5.` also its end, `show A.` the end alone, `show A!3` line 3 in part;
 //! `same A B 2-3` a marker for B that relies on A; `diff A B`; `write A`; `edit A F 2-2 2` lines 2-2 of A became two
 //! lines of F, the first and last with parts of the old ones kept (`2h`: only the first; `2a`: any), and `edit A F 1-1 2,4-4 0`
-//! so in two places; `alike A B 2-3` lines 2-3 of A are those of B (6 is the end); `see B2-3,5-5` lines of B shown beside reads; `refresh 2-3`; `void`; `compact`. The file is `x` unless a word such as `/y` or `/x/y` names others.
+//! so in two places; `alike A B 2-3` lines 2-3 of A are those of B (6 is the end); `see B2-3,5-5` lines of B shown beside reads;
+//! `part B 1-5 A1-2 A3-4>4` a partial answer for lines 1-5 of B, that names lines 1-2 of A, and lines 3-4 of A, which are 4-5 now; `refresh 2-3`; `void`; `compact`. The file is `x` unless a word such as `/y` or `/x/y` names others.
 //! What is held is written the same way: `A1-1@1 B2-3@2 A4-5.@1 /y C1-8.@3`.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
 
 use readproof_core::{
-    knowledge::{Alike, Event, Gone, Held, Hunk, Keeps, Knowledge},
+    knowledge::{Alike, Event, Gone, Held, Hunk, Keeps, Knowledge, Piece},
     limits::Answers,
     path::PathKey,
     scope::{Lines, Scope},
@@ -75,11 +76,24 @@ fn event(text: &str) -> Event {
             let (name, rest) = text.split_at(1);
             Event::Seen { path, version: version(name), lines: rest.split(',').map(lines).collect() }
         }
+        ["part", now, at, ref pieces @ ..] => {
+            let pieces = pieces.iter().map(|text| piece(text)).collect();
+            Event::Partial { path, version: version(now), lines: lines(at), pieces }
+        }
         ["refresh", at] => Event::Refreshed { paths, scope: scope(at) },
         ["void"] => Event::Void { path },
         ["compact"] => Event::Compacted,
         _ => panic!("no event: {text}"),
     }
+}
+
+fn piece(text: &str) -> Piece {
+    let (name, rest) = text.split_at(1);
+    let (old, new) = rest.split_once('>').map_or((rest, None), |(old, new)| (old, Some(new.parse().unwrap())));
+    let old = lines(old);
+    let first = new.unwrap_or(old.first());
+    let lines = Lines::new(first, first + old.count() - 1).unwrap();
+    Piece { base: version(name).hash, shown_as: old.first(), lines }
 }
 
 fn hunk(text: &str) -> Hunk {
@@ -885,6 +899,60 @@ fn agree(knowledge: &Knowledge, model: &mut Model, told: &dyn Fn() -> String) {
 }
 
 #[test]
+fn a_partial_answer_stands_for_its_window_if_what_it_names_is_held() {
+    check(&[
+        ("show A1-3; part A 1-5 A1-3", "A1-5.@2"),
+        ("show A1-3; part A 1-4 A1-3", "A1-4@2"),
+        ("show A1-3; part A 2-4 A2-3", "A1-1@1 A2-4@2"),
+        ("show A1-3; part A 1-5", "A1-5.@2"),
+        // Of another text, where the numbers are the same.
+        ("show A1-5.; part B 1-3 A1-1 A3-3", "B1-3@2 A4-5.@1"),
+        ("show A1-5.; show B2-2; part B 1-5 A1-1 B2-2 A3-5", "B1-5.@3"),
+        // Fewer lines than before: what was beyond is gone. More: the end is not where it was.
+        ("show C1-8.; part A 1-2 C1-1", "A1-2@2 C3-5@1"),
+        ("show A1-5.; part C 1-2 A1-1", "C1-2@2 A3-4@1"),
+        // Not held, held of another text, held no longer, or not confirmed as lines at all: nothing is known any more.
+        ("part A 1-5 A1-3", ""),
+        ("show A1-3; part A 1-5 A1-4", ""),
+        ("show A1-3; part B 1-5 B1-3", ""),
+        ("show A1-3; show B2-2; part B 1-5 A1-3", ""),
+        ("show A1-5.; refresh 2-2; part A 1-5 A1-3", ""),
+        ("show D1-3.; part A 1-5 D1-4", ""),
+        // Pieces that overlap, are out of order or beyond the window.
+        ("show A1-5.; part A 1-5 A1-3 A3-4", ""),
+        ("show A1-5.; part A 1-5 A3-4 A1-2", ""),
+        ("show A1-5.; part A 1-3 A1-4", ""),
+        ("show A1-5.; part A 1-6 A1-5", ""),
+    ]);
+}
+
+#[test]
+fn a_line_that_moved_is_named_only_by_a_number_that_no_other_text_had() {
+    check(&[
+        ("show A1-5.; part F 1-6 A1-2 A3-5>4", "F1-6.@2"),
+        ("show A2-5.; part F 4-5 A3-4>4", "A2-3@1 F4-5@2"),
+        // Another text was shown there, before or after, and whether or not it is held.
+        ("show B3-3; show A1-5.; part F 1-6 A1-2 A3-5>4", ""),
+        ("show B5-5; show A1-5.; part F 1-5 A1-2 A3-4>4", "F1-5@3 A6-6.@2"),
+        ("see B3-3; show A1-5.; part F 1-6 A1-2 A3-5>4", ""),
+        ("see A3-3; show A1-5.; see A3-3; part F 1-6 A1-2 A3-5>4", ""),
+        ("show A1-5.; see A3-3; part F 1-6 A1-2 A3-5>4", "F1-6.@3"),
+        ("show B!3; show A1-5.; part F 1-6 A1-2 A3-5>4", ""),
+        ("write B; show A1-5.; part F 1-6 A1-2 A3-5>4", ""),
+        ("show A1-5.; refresh 3-3; show A3-3; part F 1-6 A1-2 A3-5>4", ""),
+        ("void; show A1-5.; part F 1-6 A1-2 A3-5>4", ""),
+        ("show B1-5.; compact; show A1-5.; part F 1-6 A1-2 A3-5>4", "F1-6.@4"),
+        // The agent's own edit gave the numbers to other lines; those before it kept theirs.
+        ("show G1-4.; edit G A 1-1 2; part F 1-6 A1-2 A3-5>4", ""),
+        ("show B1-5.; edit B A 5-5 1; part F 1-5 A1-2 A3-4>4", "F1-5@3 A6-6.@1"),
+        ("show B1-5.; edit B A 3-3 1; part F 1-6 A1-2 A3-5>4", ""),
+        ("show G1-4.; edit G A 4-4 2; part F 1-5 A1-2 A3-3>4", "F1-5@3 A6-6.@2"),
+        // A line that has not moved needs no number but its own.
+        ("show B1-5.; show A1-5.; part F 1-5 A1-2", "F1-5@3 A6-6.@2"),
+    ]);
+}
+
+#[test]
 fn random_branches_agree_with_the_model() {
     let mut kept = BTreeMap::new();
     for seed in 0..4000 {
@@ -938,6 +1006,7 @@ fn event_path(event: &Event) -> Option<&PathKey> {
         | Event::Written { path, .. }
         | Event::Edited { path, .. }
         | Event::Alike { path, .. }
+        | Event::Partial { path, .. }
         | Event::Void { path } => Some(path),
         Event::MarkerSent { .. } | Event::Seen { .. } | Event::Refreshed { .. } | Event::Compacted => None,
     }
@@ -951,6 +1020,7 @@ fn kind(event: &Event) -> &'static str {
         Event::Written { .. } => "written",
         Event::Edited { .. } => "edited",
         Event::Alike { .. } => "alike",
+        Event::Partial { .. } => "partial",
         Event::Refreshed { .. } => "refreshed",
         Event::Void { .. } => "void",
         Event::MarkerSent { .. } => "told",

@@ -173,7 +173,7 @@ fn answer(mode: Mode, now: &str, offset: Option<u64>, limit: Option<u64>, limits
     let ask = Ask::new(now, offset, limit, limits).unwrap();
     let diff = (mode == Mode::Diff).then(|| unified(&Text::new("before\n".into()), now, "a"));
     let base = mode.is_derived().then(|| ContentHash::parse(BASE).unwrap());
-    render(&Decision { mode, reason: Reason::NotHeld, base, diff }, now, &ask)
+    render(&Decision { mode, reason: Reason::NotHeld, base, diff, pieces: Vec::new() }, now, &ask)
 }
 
 /// As an edge would print it and read it again.

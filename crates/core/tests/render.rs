@@ -46,7 +46,7 @@ fn answer(mode: Mode, reason: Reason, now: &str, call: Call, limits: &Limits) ->
     let ask = Ask::new(now, call.0, call.1, limits).unwrap();
     let before = Text::new(now.as_str().replace("three", "drei"));
     let diff = (mode == Mode::Diff).then(|| unified(&before, now, "a b"));
-    let decision = Decision { mode, reason, base: mode.is_derived().then(base), diff };
+    let decision = Decision { mode, reason, base: mode.is_derived().then(base), diff, pieces: Vec::new() };
     render(&decision, now, &ask)
 }
 
@@ -236,7 +236,7 @@ fn a_derived_answer_without_a_base_voids() {
     let ask = Ask::new(&now, None, None, &LIMITS).unwrap();
     let path = PathKey::new("f");
     for mode in [Mode::Unchanged, Mode::UnchangedRange, Mode::Diff] {
-        let decision = Decision { mode, reason: Reason::SameText, base: None, diff: None };
+        let decision = Decision { mode, reason: Reason::SameText, base: None, diff: None, pieces: Vec::new() };
         assert_eq!(render(&decision, &now, &ask).event(&path), Event::Void { path: path.clone() }, "{mode:?}");
     }
 }
@@ -314,7 +314,7 @@ fn no_window_exceeds_the_limits_or_misreports_its_lines() {
         let limits = Limits { answer_lines: 1 + random.below(8), answer_bytes: random.below(30), ..LIMITS };
         let (offset, limit) = (random.number(), random.number());
         let Ok(ask) = Ask::new(&now, offset, limit, &limits) else { continue };
-        let decision = Decision { mode: Mode::Full, reason: Reason::NotHeld, base: None, diff: None };
+        let decision = Decision { mode: Mode::Full, reason: Reason::NotHeld, base: None, diff: None, pieces: Vec::new() };
         let shown = render(&decision, &now, &ask);
         let (window, text) = (shown.window(), shown.text());
         assert!(text.len() <= limits.answer_bytes as usize, "{text:?} under {limits:?}");

@@ -70,7 +70,8 @@ impl Engine {
             // core: the decision, which is pure and cannot fail; held lines are named where all else would be plain text
             let decision = decide(now, path, &ask, Base::of(choice, text.as_ref()), &limits);
             let naming = if attempt < ATTEMPTS { conversation.naming(self, read) } else { Naming::Nothing };
-            let pieces = held.pieces((&key, now, &ask), (naming, &decision), &limits, |hash| conversation.load(self, hash));
+            let pieces =
+                held.pieces((&key, now, &ask), (naming, &decision), &limits, |hash| conversation.load(self, hash));
             let decision = decision.or_partial(now, &ask, pieces, &limits);
             let shown = render(&decision, now, &ask);
             control.check_cancelled()?;

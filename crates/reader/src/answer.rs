@@ -123,9 +123,10 @@ fn partial<'a>(head: &str, body: &'a str) -> Option<Result<Partial<'a>, Complain
                 .collect::<Option<_>>()?
         }
     };
-    Some(check_runs((first, last), &sent, &moved).and_then(|()| {
-        Ok(Partial { first, last, total, sent: shown(&sent, body)?, moved })
-    }))
+    Some(
+        check_runs((first, last), &sent, &moved)
+            .and_then(|()| Ok(Partial { first, last, total, sent: shown(&sent, body)?, moved })),
+    )
 }
 
 /// `7-9`, or `7` for one line.
@@ -162,7 +163,11 @@ fn shown<'a>(sent: &[Run], body: &'a str) -> Result<Vec<(Run, Vec<&'a str>)>, Co
     let mut all = Vec::new();
     for (at, (first, last)) in sent.iter().enumerate() {
         if at > 0 {
-            let due = if first == last { format!("[readcache: {first}]\n") } else { format!("[readcache: {first}-{last}]\n") };
+            let due = if first == last {
+                format!("[readcache: {first}]\n")
+            } else {
+                format!("[readcache: {first}-{last}]\n")
+            };
             let said = lines.next().unwrap_or_default();
             demand!(said == due, "{due:?} is due before the run, not {said:?}");
         }

@@ -306,14 +306,20 @@ impl Answer<'_> {
         demand!(said.moved.is_empty(), "what moved is of another text than the handle's");
         demand!(held.total() == Some(total), "{total} lines are claimed, the handle has {:?}", held.total());
         let trailer = (self.trailer.lines, self.trailer.total);
-        demand!(trailer == (Some((first, last)), total), "{first}-{last} of {total} are meant, the trailer says {trailer:?}");
+        demand!(
+            trailer == (Some((first, last)), total),
+            "{first}-{last} of {total} are meant, the trailer says {trailer:?}"
+        );
         demand!(self.trailer.part.is_none(), "a partial answer shows no line in part");
         demand!(last <= total, "the answer goes beyond the file");
         let mut lines: Vec<Arc<str>> = Vec::new();
         for number in first..=last {
             if said.sends(number) {
                 let run = said.sent.iter().find(|((from, to), _)| (*from..=*to).contains(&number));
-                lines.extend(run.and_then(|((from, _), run)| run.get(usize::try_from(number - from).ok()?)).map(|line| Arc::from(*line)));
+                lines.extend(
+                    run.and_then(|((from, _), run)| run.get(usize::try_from(number - from).ok()?))
+                        .map(|line| Arc::from(*line)),
+                );
                 continue;
             }
             lines.extend(held.lines(number, number)?);

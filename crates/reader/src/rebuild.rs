@@ -5,8 +5,8 @@
 
 use crate::answer::{self, Cut, Form, Notices, Part, Partial};
 use crate::view::View;
-use std::collections::BTreeMap;
 use crate::{Complaint, Kind, Rebuilt, Rendered, demand, diff};
+use std::collections::BTreeMap;
 
 /// Greater line numbers are refused, so that moving a held line cannot overflow.
 const FURTHEST_LINE: u64 = u64::MAX / 2;
@@ -173,7 +173,9 @@ fn partial(view: &mut View, call: &Call<'_>, said: &Partial<'_>, cut: Option<Cut
         for number in *from..=*to {
             let shown_as = number - from + old;
             let Some(line) = view.alone(shown_as) else {
-                return Err(Complaint(format!("line {number} was {shown_as}, of which not exactly one text is in sight")));
+                return Err(Complaint(format!(
+                    "line {number} was {shown_as}, of which not exactly one text is in sight"
+                )));
             };
             lines.insert(number, line.to_owned());
         }
@@ -188,7 +190,11 @@ fn partial(view: &mut View, call: &Call<'_>, said: &Partial<'_>, cut: Option<Cut
     for (number, line) in &lines {
         view.set_line(*number, line);
     }
-    if last == total { view.set_end(total) } else { view.cap(total) }
+    if last == total {
+        view.set_end(total)
+    } else {
+        view.cap(total)
+    }
     let text = lines.into_values().collect();
     Ok(Rebuilt { first, text, kind: Kind::Partial, cut: cut.is_some() })
 }

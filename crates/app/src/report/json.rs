@@ -1,7 +1,7 @@
 //! The JSON of every result. Field names are part of the contract.
 
 use crate::tools::contract;
-use readproof_core::{meta::MetaV1, scope::Lines};
+use readproof_core::{knowledge::Piece, meta::MetaV1, scope::Lines};
 use readproof_engine::{Answer, Receipt, Refreshed, SessionView, Status, Written};
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use crate::{
 
 pub(crate) fn answer(answer: &Answer<Option<Receipt>>) -> Value {
     let sent = answer.text.len() as u64;
-    json!({
+    let mut object = json!({
         "ok": true,
         "mode": answer.mode.as_str(),
         "reason": answer.reason.as_str(),
@@ -33,7 +33,16 @@ pub(crate) fn answer(answer: &Answer<Option<Receipt>>) -> Value {
         "session": answer.given.as_ref().map(|receipt| receipt.session.to_string()),
         "entry": answer.given.as_ref().map(|receipt| receipt.entry.to_string()),
         "readcache": answer.meta.as_ref().map(meta),
-    })
+    });
+    if !answer.pieces.is_empty() {
+        object["held_lines"] = answer.pieces.iter().map(piece).collect();
+    }
+    object
+}
+
+/// Lines that an answer names, and the numbers under which they were shown.
+pub(crate) fn piece(piece: &Piece) -> Value {
+    json!({"lines": range(piece.lines), "shown_as": piece.held_lines().map(range)})
 }
 
 /// First and last line.

@@ -3,6 +3,7 @@
 
 use readproof_core::{
     decide::Mode,
+    knowledge::piece::others_than,
     limits::TEXT_CHARS,
     operation::{
         AnswerLimit, Audience, Caller, Freshness, Names, Operation, Read, Refresh,
@@ -524,6 +525,11 @@ pub(crate) fn facts(answer: &Answer<Handle>, origin: &Origin) -> Map<String, Val
     }
     if let Some(handle) = answer.given.as_ref().filter(|_| origin.handles) {
         facts.insert("handle".to_owned(), json!(handle));
+    }
+    if let Some(lines) = answer.lines.filter(|_| answer.mode == Mode::Partial) {
+        let sent = others_than(lines, &answer.pieces);
+        facts.insert("sent_lines".to_owned(), sent.into_iter().map(crate::report::json::range).collect());
+        facts.insert("held_lines".to_owned(), answer.pieces.iter().map(crate::report::json::piece).collect());
     }
     if !answer.notices.is_empty() {
         facts.insert("notices".to_owned(), json!(words(&answer.notices)));

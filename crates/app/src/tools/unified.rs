@@ -2,7 +2,7 @@
 
 use readproof_core::{
     limits::TEXT_CHARS,
-    operation::{AnswerLimit, Audience, Decoding, Names, Read},
+    operation::{AnswerLimit, Audience, Decoding, Names, Partial, Read},
     pick::Pick,
 };
 use readproof_engine::{Answer, Arguments, Handle};

@@ -54,9 +54,6 @@ pub enum Naming {
 /// The most other texts that are loaded and compared.
 const MOST_TEXTS: usize = 8;
 
-/// A shorter run is sent: naming it, and parting what is sent, costs about as much.
-const LEAST_BYTES: usize = 80;
-
 /// The lines of `window` that are held in the form of `now`, in order. `load` gives a stored text, verified. Other texts beyond the
 /// limits of a diff are not searched for lines that have moved.
 pub fn pieces(
@@ -91,7 +88,7 @@ pub fn pieces(
             }
         }
     }
-    found.pieces(now)
+    found.pieces(now, limits.partial_piece as usize)
 }
 
 /// Each text of these runs, once, if it is stored.
@@ -110,9 +107,9 @@ fn others<'h>(
 }
 
 fn is_comparable(one: &Text, other: &Text, limits: &Limits) -> bool {
-    [one, other].iter().all(|text| {
-        text.as_str().len() <= limits.diff_bytes as usize && text.total() <= limits.diff_lines
-    })
+    [one, other]
+        .iter()
+        .all(|text| text.as_str().len() <= limits.diff_bytes as usize && text.total() <= limits.diff_lines)
 }
 
 /// For each line of a window the text of which it is held, and its number there.
@@ -141,8 +138,8 @@ impl Found {
         }
     }
 
-    /// Runs of lines that can be named together and are worth it.
-    fn pieces(mut self, now: &Text) -> Vec<Piece> {
+    /// Runs of lines that can be named together and have at least so many bytes.
+    fn pieces(mut self, now: &Text, least: usize) -> Vec<Piece> {
         let first = self.window.first();
         let offset = |(line, source): (u32, Option<(ContentHash, u32)>)| {
             // Lines that have not moved are named together, whatever text they are held of.
@@ -151,7 +148,7 @@ impl Found {
         let all: Vec<(u32, Option<(ContentHash, u32)>)> = (first..).zip(self.sources.iter().copied()).collect();
         for run in all.chunk_by(|a, b| offset(*a) == offset(*b)) {
             let (from, to) = (run[0].0, run[run.len() - 1].0);
-            if now.end(to) - now.start(from) < LEAST_BYTES {
+            if now.end(to) - now.start(from) < least {
                 (from..=to).for_each(|line| self.sources[(line - first) as usize] = None);
             }
         }

@@ -11,8 +11,8 @@ use alloc::{
 use super::{
     Against, AnswerLimit, Audience, Blame, Caller, Change, Changes, Collect, Compare, CompareVersions, Decoding, End,
     Extent, Field, Forget, Freshness, Hidden, History, Leaf, Letters, List, ListFiles, ListSymbols, Matching, Names,
-    Needed, Operation, Outline, OutsideChanges, Over, Partial, Patch, Read, ReadEnd, ReadSymbol, Refresh, Resolution, Retention,
-    Rewind, Search, SearchFile, SearchMode, ShowVersion, Since, VERSION, Write, approval, policy,
+    Needed, Operation, Outline, OutsideChanges, Over, Partial, Patch, Read, ReadEnd, ReadSymbol, Refresh, Resolution,
+    Retention, Rewind, Search, SearchFile, SearchMode, ShowVersion, Since, VERSION, Write, approval, policy,
 };
 use crate::{
     edit::{Piece, Places, Shape},
@@ -540,6 +540,7 @@ mod tests {
             snapshot: Some("0a1b2c3d".into()),
             most: Some(AnswerLimit { lines: 3, chars: 9 }),
             freshness: Freshness::Fresh,
+            partial: Partial::Allowed,
             audience: Audience::Program,
         }));
         all.push(Operation::ReadSymbol(ReadSymbol {

@@ -8,8 +8,8 @@ use alloc::{
 
 use super::{
     AnswerLimit, Audience, Caller, Change, Changes, Collect, Decoding, End, Extent, Freshness, Hidden, History,
-    Letters, Matching, Names, Needed, Operation, Over, Partial, Patch, Read, ReadSymbol, Resolution, Search, SearchFile, Write,
-    approval, policy,
+    Letters, Matching, Names, Needed, Operation, Over, Partial, Patch, Read, ReadSymbol, Resolution, Search,
+    SearchFile, Write, approval, policy,
 };
 use crate::{
     edit::{Piece, Places, Shape},

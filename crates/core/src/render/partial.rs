@@ -17,13 +17,13 @@ pub fn partial(now: &Text, window: Lines, pieces: &[Piece]) -> Option<String> {
     let sent = others_than(window, pieces);
     let runs = |runs: &[Lines]| runs.iter().map(|run| range(*run)).collect::<Vec<_>>().join(", ");
     let moved: Vec<Piece> = pieces.iter().filter(|piece| piece.is_moved()).copied().collect();
-    let moved = moved.iter().filter_map(|piece| Some(format!("{} were {}", range(piece.lines), range(piece.held_lines()?))));
+    let moved =
+        moved.iter().filter_map(|piece| Some(format!("{} were {}", range(piece.lines), range(piece.held_lines()?))));
     let moved = moved.collect::<Vec<_>>().join(", ");
     let others = if moved.is_empty() { String::new() } else { format!(" ({moved})") };
     let following = if sent.is_empty() { String::from("none") } else { runs(&sent) };
     let (first, last, total) = (window.first(), window.last(), now.total());
-    let mut text =
-        format!("{MARKER}lines {first}-{last} of {total}; sent: {following}; others unchanged{others}]\n");
+    let mut text = format!("{MARKER}lines {first}-{last} of {total}; sent: {following}; others unchanged{others}]\n");
     for (at, run) in sent.iter().enumerate() {
         if at > 0 {
             text.push_str(&format!("{MARKER}{}]\n", range(*run)));

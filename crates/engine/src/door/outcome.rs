@@ -3,7 +3,7 @@
 use readproof_core::{
     decide::{Mode, Reason},
     edit::Assumed,
-    knowledge::Hunk,
+    knowledge::{Hunk, Piece},
     meta::MetaV1,
     render,
     scope::{Lines, Scope},
@@ -44,6 +44,8 @@ pub struct Answer<G> {
     pub scope: Scope,
     /// The lines that a plain answer would show.
     pub lines: Option<Lines>,
+    /// Those of them that the answer names and does not show: only in a partial answer.
+    pub pieces: Vec<Piece>,
     /// Whether the call and the answer together show where the file ends.
     pub end: bool,
     /// The line to continue at, if more was asked for than fits into one answer.

@@ -57,6 +57,7 @@ impl PendingAnswer<'_> {
             reason: shown.reason(),
             scope: shown.scope(),
             lines: shown.window().lines(),
+            pieces: shown.pieces().to_vec(),
             end: shown.shows_end(),
             next: shown.window().next().filter(|_| shown.mode() != Mode::Diff),
             reduced: self.target.reduced,

@@ -8,7 +8,8 @@ mod calls;
 
 use readproof_core::{
     alike::holds,
-    decide::{Ask, Base, Choice, Mode, Reason, choose_base, decide},
+    decide::{Ask, Base, Choice, Decision, Mode, Reason, choose_base, decide},
+    knowledge::{Piece, piece::are_equal},
     limits::Answers,
     path::PathKey,
     render::{Shown, render},
@@ -16,7 +17,7 @@ use readproof_core::{
     text::{ContentHash, LINE_RULE, Text},
 };
 use readproof_disk::{Create, Loaded, LogError, RetiredLog, SessionName, Store};
-use readproof_hosts::session::{AlikeLines, Answered, Changed, EntryId, Past, Record, Sha, Transcript};
+use readproof_hosts::session::{AlikeLines, Answered, Changed, EntryId, NamedLines, Past, Record, Sha, Transcript};
 use std::{collections::BTreeMap, rc::Rc};
 
 use crate::{Engine, Error};
@@ -478,7 +479,7 @@ fn trees(past: &Past) -> Vec<Transcript> {
             |record: &Record| matches!(record, Record::Answer { answer, .. } if answer.answers == answers.as_str());
         past.lines.iter().any(|line| line.record.as_ref().is_some_and(says))
     };
-    [Answers::Seed, Answers::Held].into_iter().filter(occurs).map(Transcript::new).collect()
+    [Answers::Seed, Answers::Held, Answers::Lean].into_iter().filter(occurs).map(Transcript::new).collect()
 }
 
 /// Whether a write turned the recorded text into the recorded text. `announced` is the file named when the write began.
@@ -626,6 +627,9 @@ fn shown_again<T>(
     then: impl FnOnce(&Shown<'_>) -> T,
 ) -> Result<T, Miss> {
     let (hash, limits, path) = (now.hash(), recorded.limits.into(), PathKey::new(&recorded.path));
+    if words.mode == Mode::Partial {
+        return Ok(then(&render(&partial_again(texts, now, recorded)?, now, ask)));
+    }
     let stored = match (recorded.base, words.reason) {
         (None, _) | (Some(_), Reason::SameText | Reason::BaseMissing) => None,
         (Some(Sha(base)), Reason::MarkerNotShorter) if base == hash => None,
@@ -640,6 +644,20 @@ fn shown_again<T>(
         (None, None, reason) => Base::None(reason),
     };
     Ok(then(&render(&decide(now, &path, ask, base, &limits), now, ask)))
+}
+
+/// The decision for a partial answer, if the lines that it names are in the text as they are in the texts of which they were held.
+fn partial_again(texts: &mut Texts<'_>, now: &Text, recorded: &Answered) -> Result<Decision, Miss> {
+    let pieces: Option<Vec<Piece>> = recorded.pieces.iter().map(NamedLines::piece).collect();
+    let pieces = pieces.ok_or(Wrong::NotAlike)?;
+    for Piece { base, .. } in pieces.iter().filter(|piece| piece.base != now.hash()) {
+        texts.get(*base)?.ok_or(Unverifiable::BaseMissing(*base))?;
+    }
+    let load = |hash| texts.get(hash).ok().flatten().map(|text| Text::clone(&text));
+    match are_equal(&pieces, now, load) {
+        Some(true) => Ok(Decision::partial(pieces)),
+        Some(false) | None => Err(Wrong::NotAlike.into()),
+    }
 }
 
 /// Whether the knowledge at the place of the answer allowed it to rely on its base.
@@ -661,6 +679,17 @@ fn allowed(
     }
     if tree.is_pending(path) {
         return refuse(NotAllowed::Unconfirmed);
+    }
+    if recorded.mode == Mode::Partial.as_str() {
+        let (mut leaf, call) = (tree.knowledge(), tree.knowledge_at(parent));
+        if !leaf.agrees(&call, path) {
+            return refuse(NotAllowed::MeanwhileChanged);
+        }
+        // What it names must have been held: otherwise nothing of the file is afterwards.
+        leaf.apply(0, &recorded.event(), tree.answers());
+        let is_held = |lines| leaf.holds_lines_of(path, lines, now.id(), tree.answers());
+        let held = ask.window.lines().is_some_and(is_held);
+        return if held { Ok(()) } else { refuse(NotAllowed::HeldInPart) };
     }
     let choice = choose_base(&tree.knowledge(), path, now, ask, tree.answers());
     if choice != choose_base(&tree.knowledge_at(parent), path, now, ask, tree.answers()) {
@@ -685,7 +714,7 @@ fn same(field: &'static str, recorded: &str, replayed: &str) -> Result<(), Wrong
 /// Compares every field that a replay determines.
 fn compare(recorded: &Answered, replayed: &Answered) -> Result<(), Miss> {
     type Field = fn(&Answered) -> String;
-    let fields: [(&'static str, Field); 12] = [
+    let fields: [(&'static str, Field); 13] = [
         ("the decision", |answer| answer.mode.to_string()),
         ("the reason", |answer| answer.reason.to_string()),
         ("the text shown", |answer| {
@@ -697,6 +726,7 @@ fn compare(recorded: &Answered, replayed: &Answered) -> Result<(), Miss> {
         ("the base", |answer| answer.base.map_or("none".to_owned(), |Sha(hash)| hash.to_string())),
         ("the scope", |answer| answer.scope.clone()),
         ("the lines shown", |answer| format!("{:?}", answer.lines)),
+        ("the lines named", |answer| format!("{:?}", answer.pieces)),
         ("the end shown", |answer| answer.end.to_string()),
         ("the line shown in part", |answer| format!("{:?}", answer.part)),
         ("the number of lines", |answer| answer.total.to_string()),

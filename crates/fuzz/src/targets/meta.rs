@@ -141,6 +141,7 @@ fn valid(meta: &MetaV1) {
     match meta.mode {
         Mode::Unchanged | Mode::Diff => assert_eq!(meta.scope, Scope::Full),
         Mode::UnchangedRange => assert_ne!(meta.scope, Scope::Full),
+        Mode::Partial => panic!("no metadata has this mode"),
         Mode::Full | Mode::BaselineFallback => {}
     }
 }
@@ -244,6 +245,7 @@ fn says_what_is_there(shown: &Shown, now: &Text, before: Option<&Text>) {
                 assert_eq!(lines.map(|lines| before.slice(lines)), lines.map(|lines| now.slice(lines)));
             }
         }
+        Mode::Partial => panic!("nothing was named"),
         Mode::Diff => {
             let body = shown.text().split_once('\n').map(|(_, body)| body);
             let led = body.zip(before).and_then(|(body, before)| apply(body, before).ok());

@@ -1,8 +1,8 @@
 //! Records of our own sessions, to start from: real answers, changes, deliveries, moves, barriers.
 
 use readproof_core::{
-    decide::{Ask, Base, Reason, decide},
-    knowledge::{Hunk, Keeps},
+    decide::{Ask, Base, Decision, Reason, decide},
+    knowledge::{Hunk, Keeps, Piece},
     limits::{Answers, Limits},
     path::PathKey,
     render::render,
@@ -98,7 +98,14 @@ fn answer(path: &str, huge: Option<u32>, random: &mut Random) -> Answered {
         1 => Base::Other { text: &before, whole: true },
         _ => Base::None(Reason::NotHeld),
     };
-    let shown = render(&decide(&now, &path, &ask, base, &limits), &now, &ask);
+    let mut decision = decide(&now, &path, &ask, base, &limits);
+    if let Some(lines) = ask.window.lines().filter(|_| random.below(4) == 0) {
+        let named = 1 + u32::try_from(random.below(lines.count() as usize)).unwrap_or_default();
+        let (base, shown_as) = ([now.hash(), before.hash()][random.below(2)], 1 + u32::from(random.below(3) == 0));
+        let lines = Lines::new(lines.first(), lines.first() + named - 1);
+        decision = Decision::partial(lines.map(|lines| Piece { base, shown_as, lines }).into_iter().collect());
+    }
+    let shown = render(&decision, &now, &ask);
     let mut answer = Answered::new(&path, &shown, asked, (Answers::Held, limits), 1);
     if let Some(total) = huge {
         answer.total = total;

@@ -13,7 +13,9 @@ const DELIVERED_BYTES: usize = 64;
 /// `{"kind":"answer",…}`.
 pub(super) fn answer(parent: Option<u64>, answer: &Answered) -> String {
     let Answered { path, offset, limit, for_program, mode, reason, hash, total, form, base, scope, .. } = answer;
-    let Answered { lines, end, part, pieces, block, sent_bytes, plain_bytes, rule, answers, limits, versions, at, .. } = answer;
+    let Answered {
+        lines, end, part, pieces, block, sent_bytes, plain_bytes, rule, answers, limits, versions, at, ..
+    } = answer;
     let LimitsUsed { answer_lines, answer_bytes, answer_chars, diff_bytes, diff_lines, short_markers } = *limits;
 
     let mut line = Line(String::with_capacity(ANSWER_BYTES));

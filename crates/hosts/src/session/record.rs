@@ -331,8 +331,8 @@ pub struct LimitsUsed {
 
 impl From<Limits> for LimitsUsed {
     fn from(limits: Limits) -> Self {
-        // What a partial answer must save decides only whether there is one.
-        let Limits { answer_lines, answer_bytes, answer_chars, diff_bytes, diff_lines, markers, partial_saves: _ } = limits;
+        // The limits of partial answers decide only what one names, which is in its record.
+        let Limits { answer_lines, answer_bytes, answer_chars, diff_bytes, diff_lines, markers, .. } = limits;
         let short_markers = markers == Markers::Shorter;
         Self { answer_lines, answer_bytes, answer_chars, diff_bytes, diff_lines, short_markers }
     }

@@ -166,7 +166,7 @@ impl Stage {
         limits.diff_bytes = set.diff_bytes.unwrap_or(limits.diff_bytes);
         self.settings.file_bytes = set.file_bytes.unwrap_or(self.settings.file_bytes);
         if let Some(word) = &set.answers {
-            self.settings.answers = Answers::parse(word).ok_or("`answers` is `seed` or `held`")?;
+            self.settings.answers = Answers::parse(word).ok_or("`answers` is `seed`, `held` or `lean`")?;
         }
         if let Some(word) = &set.markers {
             self.settings.limits.markers = Markers::parse(word).ok_or("`markers` is `shorter` or `always`")?;

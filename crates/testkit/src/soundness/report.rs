@@ -10,10 +10,9 @@ use crate::op::Kind;
 pub trait Event: Copy + Ord + Debug + 'static {
     /// The kinds after which short answers must still occur.
     const ALL: &'static [Self];
+    /// The decisions that rely on what the model holds, and occur on this surface.
+    const SHORT: &'static [Mode] = &[Mode::Unchanged, Mode::UnchangedRange, Mode::Diff, Mode::Partial];
 }
-
-/// Decisions that rely on what the model holds.
-const SHORT: [Mode; 3] = [Mode::Unchanged, Mode::UnchangedRange, Mode::Diff];
 
 /// How many operations count as shortly before an answer, the one that asked for it included.
 const RECENT: usize = 8;
@@ -86,21 +85,21 @@ impl<K: Event> Report<K> {
     /// Pairs of a decision and a kind of operation that never met.
     #[must_use]
     pub fn empty_cells(&self) -> Vec<(Mode, K)> {
-        let all = SHORT.iter().flat_map(|mode| K::ALL.iter().map(|kind| (*mode, *kind)));
+        let all = K::SHORT.iter().flat_map(|mode| K::ALL.iter().map(|kind| (*mode, *kind)));
         all.filter(|cell| !self.cells.contains_key(cell)).collect()
     }
 
     #[must_use]
     pub fn table(&self) -> String {
         let mut out = format!("{:<16}", "event");
-        for mode in SHORT {
+        for mode in K::SHORT {
             out.push_str(&format!("{:>17}", mode.as_str()));
         }
         out.push('\n');
         for kind in K::ALL {
             out.push_str(&format!("{:<16}", format!("{kind:?}")));
-            for mode in SHORT {
-                out.push_str(&format!("{:>17}", self.cells.get(&(mode, *kind)).copied().unwrap_or(0)));
+            for mode in K::SHORT {
+                out.push_str(&format!("{:>17}", self.cells.get(&(*mode, *kind)).copied().unwrap_or(0)));
             }
             out.push('\n');
         }

@@ -12,7 +12,7 @@ use readproof_core::scope::{Lines, ScopeError};
 use readproof_disk::SessionName;
 use readproof_engine::{
     EntryId, Error, Receipt, Replayed, Status,
-    operation::{Audience, Freshness, Operation, Read},
+    operation::{Audience, Freshness, Operation, Partial, Read},
 };
 use readproof_reader::{Rebuilt, Rendered, Seen};
 use readproof_words::notice::notices;
@@ -280,7 +280,8 @@ impl Run {
     }
 
     pub(crate) fn request(&self, call: &Call) -> Read {
-        Read { path: call.name.to_owned(), offset: call.offset, limit: call.limit, ..Read::default() }
+        let (path, partial) = (call.name.to_owned(), Partial::Allowed);
+        Read { path, offset: call.offset, limit: call.limit, partial, ..Read::default() }
     }
 
     /// Makes a call, judges the answer, and adds the call to the conversation. `None`: it was refused, as required.

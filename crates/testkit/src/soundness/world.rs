@@ -100,7 +100,7 @@ impl World {
         let root = dir.path().canonicalize()?;
         let mut random = Random::new(seed);
         let shape = if random.below(3) == 0 { Shape::Tiny } else { Shape::Ample };
-        let answers = if random.below(5) == 0 { Answers::Seed } else { Answers::Held };
+        let answers = [Answers::Seed, Answers::Held, Answers::Held, Answers::Lean, Answers::Lean][random.below(5)];
         let markers = if random.below(4) == 0 { Markers::Shorter } else { Markers::Always };
         let limits = Limits {
             answer_lines: 40,
@@ -109,6 +109,8 @@ impl World {
             diff_bytes: 20_000,
             diff_lines: 400,
             markers,
+            partial_saves: 1,
+            partial_piece: 1 + 40 * u32::from(random.below(2) == 0),
         };
         let small_texts = if random.below(2) == 0 { SmallTexts::Together } else { SmallTexts::Apart };
         let settings = Settings { limits, answers, small_texts, policy: crate::nobody_asks(), ..Settings::default() };

@@ -325,7 +325,9 @@ impl Conversation for PiCall<'_> {
             })
             .collect();
         (status.window, status.compacted) = (known.window(), known.barrier().is_some());
-        status.counts = Mode::ALL.iter().map(|mode| (*mode, 0)).collect();
+        // Partial answers do not exist here.
+        let modes = Mode::ALL.iter().filter(|mode| **mode != Mode::Partial);
+        status.counts = modes.map(|mode| (*mode, 0)).collect();
         for read in known.reads() {
             *status.counts.entry(read.mode).or_default() += 1;
             status.saved_bytes += read.saved.unwrap_or_default();

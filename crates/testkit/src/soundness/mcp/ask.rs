@@ -4,7 +4,7 @@ use readproof_core::{pick::Pick, scope::ScopeError};
 use readproof_disk::SessionName;
 use readproof_engine::{
     Answer, Error, Handle, HandleConversation, Outcome, Reading, Status,
-    operation::{AnswerLimit, Audience, Freshness, Operation, Read, ReadSymbol},
+    operation::{AnswerLimit, Audience, Freshness, Operation, Partial, Read, ReadSymbol},
 };
 use readproof_reader::{
     Kind as Answered,
@@ -165,8 +165,8 @@ impl Run {
                 return Operation::ReadSymbol(ReadSymbol { target, path, include_context, most, freshness, audience });
             }
         };
-        let path = question.name.to_owned();
-        Operation::Read(Read { path, offset, limit, pick, most, freshness, audience, ..Read::default() })
+        let (path, partial) = (question.name.to_owned(), Partial::Allowed);
+        Operation::Read(Read { path, offset, limit, pick, most, freshness, partial, audience, ..Read::default() })
     }
 
     /// How many answers are recorded in the agent's session, as another process sees it.

@@ -1,5 +1,7 @@
 //! What can happen in a run of pi sessions.
 
+use readproof_core::decide::Mode;
+
 use crate::{
     op::{Op, Random, drawn, kinds},
     report::Event,
@@ -153,6 +155,8 @@ const WEIGHTS: [(Kind, usize); 45] = [
 const EVENTS: [Kind; 43] = kinds(&WEIGHTS);
 
 impl Event for Kind {
+    /// A partial answer never.
+    const SHORT: &'static [Mode] = &[Mode::Unchanged, Mode::UnchangedRange, Mode::Diff];
     const ALL: &'static [Self] = &EVENTS;
 }
 

@@ -76,7 +76,9 @@ impl World {
         let top = dir.path().canonicalize()?;
         let mut random = Random::new(seed);
         let shape = if random.below(3) == 0 { Shape::Tiny } else { Shape::Ample };
-        let answers = if random.below(6) == 0 { Answers::Seed } else { Answers::Held };
+        // The last is as the one before it: no partial answer here, whatever the setting.
+        let all = [Answers::Seed, Answers::Held, Answers::Held, Answers::Held, Answers::Held, Answers::Lean];
+        let answers = all[random.below(6)];
         let settings = Settings { answers, policy: crate::nobody_asks(), ..Settings::default() };
         let root = top.join("real");
         fs::create_dir_all(root.join("sub"))?;
