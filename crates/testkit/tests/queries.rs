@@ -102,12 +102,16 @@ mod vectors {
 
     use readproof_core::{
         edit::Places,
+        knowledge::{Event, Knowledge, Naming, piece::pieces},
+        limits::{Answers, Limits},
         operation::{
             Against, AnswerLimit, Audience, Caller, Change, Compare, Extent, Freshness, List, Matching, Operation,
             Outline, Over, Read, ReadSymbol, SearchFile, Write,
             rules::{self, tokens},
         },
-        path::Bearings,
+        path::{Bearings, PathKey},
+        render::partial,
+        scope::Lines,
         text::Text,
     };
     use readproof_disk::Root;
@@ -206,6 +210,24 @@ mod vectors {
         ]
     }
 
+    /// Which lines are named of a text that was shown before two lines came and one changed, and the words of the answer.
+    fn partial_answers() {
+        let line = |n: u32| format!("{n} {}\n", "x".repeat(50));
+        let before = Text::new((1..=9).map(line).collect());
+        let now = (1..=9).map(|n| if n == 6 { "six\n".to_owned() } else { line(n) }).collect::<String>();
+        let now = Text::new(format!("{}new\nnew\n{}", line(1), &now[line(1).len()..]));
+        let (path, window) = (PathKey::new("f"), Lines::new(1, 11).unwrap());
+        let mut held = Knowledge::default();
+        let shown = Event::Shown { path: path.clone(), version: before.version(), lines: Lines::new(1, 9), end: true, part: None };
+        held.apply(1, &shown, Answers::Lean);
+        let load = |_| Some(before.clone());
+        let limits = Limits { partial_piece: 50, ..Limits::default() };
+        let named = pieces((&held, &path), (&now, window), Naming::OfOtherTexts, &limits, load);
+        let expected = "[readcache: lines 1-11 of 11; sent: 2-3, 8; others unchanged (4-7 were 2-5, 9-11 were 7-9)]\n\
+                        new\nnew\n[readcache: 8]\nsix\n";
+        assert_eq!(partial(&now, window, &named).as_deref(), Some(expected), "partial-1");
+    }
+
     #[test]
     fn every_rule_does_what_it_did() {
         let folder = tempfile::tempdir().unwrap();
@@ -238,7 +260,9 @@ mod vectors {
         let Merged::Clean(merged) = three_way(&text(base), &text(ours), &text(theirs)) else { panic!("merge-1") };
         assert_eq!(merged.as_str(), "A\nb\nc\nd\nE\n", "merge-1");
         assert_eq!((tokens(0), tokens(1), tokens(4), tokens(5)), (0, 1, 1, 2), "bytes4-1");
-        let mut met: Vec<&str> = vectors().iter().map(|(rule, _, _)| *rule).chain(["merge-1", "bytes4-1"]).collect();
+        partial_answers();
+        let elsewhere = ["merge-1", "bytes4-1", "partial-1"];
+        let mut met: Vec<&str> = vectors().iter().map(|(rule, _, _)| *rule).chain(elsewhere).collect();
         let mut all = rules::ALL.to_vec();
         met.sort_unstable();
         all.sort_unstable();

@@ -10,7 +10,7 @@ use readproof_core::{
 use readproof_disk::{Create, HardLinks, LocalStore, LogName, Root, STORE_NAME, SessionName, Store};
 use readproof_engine::{
     Engine, EntryId, Error, Receipt, Refreshed, Settings,
-    operation::{Audience, Change, Freshness, Operation, Read, Refresh},
+    operation::{Audience, Change, Freshness, Operation, Partial, Read, Refresh},
 };
 use readproof_reader::{Reader, Rendered, Replaces, Seen};
 use readproof_words::notice::notices;
@@ -276,6 +276,7 @@ impl Stage {
             limit: asked.limit,
             freshness: if asked.fresh.is_some() { Freshness::Fresh } else { Freshness::Known },
             audience: if asked.audience == For::Program { Audience::Program } else { Audience::Model },
+            partial: Partial::Allowed,
             ..Read::default()
         };
         // The text that the read finds: it is first asked about cancellation before it reads the file, then after.
