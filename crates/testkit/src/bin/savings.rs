@@ -1,4 +1,4 @@
-//! `savings --binary FILE --traces FOLDER [--json] [--sessions N]`: replays recorded sessions of real agents through the
+//! `savings --binary FILE --traces FOLDER [--json] [--sessions N] [--answers WORD]`: replays recorded sessions of real agents through the
 //! command line, one process per read, edit and write, with the strict barrier, and counts what was sent and what plain
 //! answers would have sent. The reader rebuilds every answer from visible text. Exit code 0: nothing found. 1: a violation,
 //! or less saved than required. 2: usage.
@@ -92,13 +92,15 @@ struct Args {
     traces: PathBuf,
     json: bool,
     sessions: usize,
+    /// The setting `answers`, if not the default.
+    answers: Option<String>,
 }
 
 fn main() -> ExitCode {
     let args = match parse(std::env::args().skip(1)) {
         Ok(args) => args,
         Err(message) => {
-            eprintln!("{message}\nusage: savings --binary FILE --traces FOLDER [--json] [--sessions N]");
+            eprintln!("{message}\nusage: savings --binary FILE --traces FOLDER [--json] [--sessions N] [--answers WORD]");
             return ExitCode::from(2);
         }
     };
@@ -112,13 +114,15 @@ fn main() -> ExitCode {
 }
 
 fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
-    let mut args = Args { binary: PathBuf::new(), traces: PathBuf::new(), json: false, sessions: usize::MAX };
+    let mut args =
+        Args { binary: PathBuf::new(), traces: PathBuf::new(), json: false, sessions: usize::MAX, answers: None };
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or_else(|| format!("{word} needs a value"));
         match word.as_str() {
             "--binary" => args.binary = value()?.into(),
             "--traces" => args.traces = value()?.into(),
             "--sessions" => args.sessions = value()?.parse().map_err(|_| "--sessions needs a number".to_owned())?,
+            "--answers" => args.answers = Some(value()?),
             "--json" => args.json = true,
             _ => return Err(format!("unknown argument {word}")),
         }
@@ -186,7 +190,7 @@ fn all(args: &Args) -> Result<Tally, Broken> {
         for _ in 0..workers {
             scope.spawn(|| {
                 while let Some(events) = sessions.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    match Play::new(&binary, &blobs, events).and_then(Play::run) {
+                    match Play::new((&binary, args.answers.as_deref()), &blobs, events).and_then(Play::run) {
                         Ok(tally) => sum.lock().unwrap_or_else(PoisonError::into_inner).add(tally),
                         Err(error) => {
                             *broken.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
@@ -246,6 +250,7 @@ fn sessions(traces: &Path) -> Result<BTreeMap<u64, Vec<Event>>, Broken> {
 /// One recorded session in its own workspace.
 struct Play<'a> {
     binary: &'a Path,
+    answers: Option<&'a str>,
     blobs: &'a HashMap<String, String>,
     events: &'a [Event],
     dir: tempfile::TempDir,
@@ -256,10 +261,14 @@ struct Play<'a> {
 }
 
 impl<'a> Play<'a> {
-    fn new(binary: &'a Path, blobs: &'a HashMap<String, String>, events: &'a [Event]) -> Result<Self, Broken> {
+    fn new(
+        (binary, answers): (&'a Path, Option<&'a str>),
+        blobs: &'a HashMap<String, String>,
+        events: &'a [Event],
+    ) -> Result<Self, Broken> {
         let dir = tempfile::tempdir()?;
         let tally = Tally { sessions: 1, ..Tally::default() };
-        Ok(Self { binary, blobs, events, dir, readers: BTreeMap::new(), names: BTreeMap::new(), tally })
+        Ok(Self { binary, answers, blobs, events, dir, readers: BTreeMap::new(), names: BTreeMap::new(), tally })
     }
 
     fn run(mut self) -> Result<Tally, Broken> {
@@ -306,6 +315,9 @@ impl<'a> Play<'a> {
         command.current_dir(self.dir.path()).env("READPROOF_STATE_DIR", readproof_testkit::state_dir()).args(words);
         command.args(["--session", &Self::session(event), "--json", "--workspace", "."]);
         command.args(["--set", "answer_lines=1000000", "--set", "answer_bytes=50000000"]);
+        if let Some(answers) = self.answers {
+            command.args(["--set", &format!("answers={answers}")]);
+        }
         let stdin = if input.is_some() { Stdio::piped() } else { Stdio::null() };
         let mut child = command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
         if let (Some(input), Some(mut stdin)) = (input, child.stdin.take()) {
