@@ -174,7 +174,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "savings",
-        arguments: "[--traces FOLDER] [--json] [--sessions N]",
+        arguments: "[--traces FOLDER] [--json] [--sessions N] [--answers WORD]",
         about: "replays recorded agent sessions through the command line: what re-reads save; needs traces from elsewhere",
         run: testkit::savings,
     },

@@ -723,8 +723,8 @@ impl Model {
             Event::Refreshed { paths, scope } => paths.iter().for_each(|path| self.of(path).refresh(*scope)),
             Event::Void { path } => self.of(path).clear(),
             Event::Compacted => *self = Self::default(),
-            // They only take; each has a test of its own.
-            Event::MarkerSent { .. } | Event::Seen { .. } => {}
+            // They only take, or have a guard of their own; each has a test of its own.
+            Event::MarkerSent { .. } | Event::Seen { .. } | Event::Partial { .. } => {}
         }
     }
 }
@@ -748,6 +748,7 @@ fn concerns_the_end(held: &Slots, event: &Event) -> bool {
         | Event::Refreshed { .. }
         | Event::Void { .. }
         | Event::MarkerSent { .. }
+        | Event::Partial { .. }
         | Event::Seen { .. }
         | Event::Compacted => false,
     }
@@ -933,7 +934,7 @@ fn a_line_that_moved_is_named_only_by_a_number_that_no_other_text_had() {
         ("show A2-5.; part F 4-5 A3-4>4", "A2-3@1 F4-5@2"),
         // Another text was shown there, before or after, and whether or not it is held.
         ("show B3-3; show A1-5.; part F 1-6 A1-2 A3-5>4", ""),
-        ("show B5-5; show A1-5.; part F 1-5 A1-2 A3-4>4", "F1-5@3 A6-6.@2"),
+        ("show B5-5; show A1-5.; part F 1-5 A1-2 A3-4>4", "F1-5@3"),
         ("see B3-3; show A1-5.; part F 1-6 A1-2 A3-5>4", ""),
         ("see A3-3; show A1-5.; see A3-3; part F 1-6 A1-2 A3-5>4", ""),
         ("show A1-5.; see A3-3; part F 1-6 A1-2 A3-5>4", "F1-6.@3"),
@@ -944,11 +945,11 @@ fn a_line_that_moved_is_named_only_by_a_number_that_no_other_text_had() {
         ("show B1-5.; compact; show A1-5.; part F 1-6 A1-2 A3-5>4", "F1-6.@4"),
         // The agent's own edit gave the numbers to other lines; those before it kept theirs.
         ("show G1-4.; edit G A 1-1 2; part F 1-6 A1-2 A3-5>4", ""),
-        ("show B1-5.; edit B A 5-5 1; part F 1-5 A1-2 A3-4>4", "F1-5@3 A6-6.@1"),
+        ("show B1-5.; edit B A 5-5 1; part F 1-5 A1-2 A3-4>4", "F1-5@3"),
         ("show B1-5.; edit B A 3-3 1; part F 1-6 A1-2 A3-5>4", ""),
-        ("show G1-4.; edit G A 4-4 2; part F 1-5 A1-2 A3-3>4", "F1-5@3 A6-6.@2"),
+        ("show G1-4.; edit G A 4-4 2; part F 1-5 A1-2 A3-3>4", "F1-5@3"),
         // A line that has not moved needs no number but its own.
-        ("show B1-5.; show A1-5.; part F 1-5 A1-2", "F1-5@3 A6-6.@2"),
+        ("show B1-5.; show A1-5.; part F 1-5 A1-2", "F1-5@3"),
     ]);
 }
 

@@ -27,6 +27,8 @@ const LIMITS: Limits = Limits {
     diff_bytes: 1 << 21,
     diff_lines: 12_000,
     markers: Markers::Always,
+    partial_saves: 1,
+    partial_piece: 1,
 };
 
 /// Two lines to an answer.

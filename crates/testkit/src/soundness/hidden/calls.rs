@@ -5,7 +5,7 @@ use readproof_core::{
     operation::{
         Against, AnswerLimit, Audience, Blame, Change, Changes, Compare, CompareVersions, Decoding, End, Extent,
         Forget, Freshness, Hidden, History, List, ListFiles, ListSymbols, Matching, Names, Operation, Outline, Over,
-        Patch, Read, ReadEnd, ReadSymbol, Refresh, Resolution, Rewind, Search, SearchFile, SearchMode, ShowVersion,
+        Partial, Patch, Read, ReadEnd, ReadSymbol, Refresh, Resolution, Rewind, Search, SearchFile, SearchMode, ShowVersion,
         Since, Write,
     },
     pick::Pick,
@@ -209,6 +209,7 @@ impl Spelling<'_> {
             snapshot: (random.below(12) == 0).then(|| "0a1b2c3d".to_owned()),
             freshness: if random.below(5) == 0 { Freshness::Fresh } else { Freshness::Known },
             audience: if random.below(8) == 0 { Audience::Program } else { Audience::Model },
+            partial: if random.below(4) > 0 { Partial::Allowed } else { Partial::Never },
             most: None,
         }
     }
