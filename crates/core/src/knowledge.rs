@@ -287,11 +287,11 @@ impl Knowledge {
             let slots = Slots::end_of(after.total);
             moved = placed(&moved, Held { slots, shown: slots, version: after, also: None, at });
         }
-        self.set_edited(path, &held, moved, hunks);
+        self.set_edited(path, before, &held, moved, hunks);
     }
 
     /// Replaces what is held by what is held after an edit; notes what the edit took.
-    fn set_edited(&mut self, path: &PathKey, held: &[Held], moved: Vec<Held>, hunks: &[Hunk]) {
+    fn set_edited(&mut self, path: &PathKey, before: Version, held: &[Held], moved: Vec<Held>, hunks: &[Hunk]) {
         let older = self.paths.get(path).map(|file| file.gone.clone()).unwrap_or_default();
         let mut gone: Vec<(Slots, Gone)> =
             older.iter().flat_map(|(slots, why)| untouched(*slots, hunks).map(|slots| (slots, *why))).collect();
@@ -308,7 +308,8 @@ impl Knowledge {
         let worn = self.paths.get(path).map(|file| file.worn.clone()).unwrap_or_default();
         let renumbered = renumbered(hunks);
         let both = held.iter().chain(&moved).flat_map(|h| renumbered.iter().map(|slots| h.slots.common(*slots)));
-        let worn = also_worn(&worn, both);
+        let others: Vec<Held> = held.iter().filter(|h| !h.is_of(before.id())).cloned().collect();
+        let worn = also_worn(&worn, both.chain(taken(&others, &moved)));
         self.paths.insert_mut(path.clone(), Arc::new(File { held: moved, gone, worn }));
     }
 

@@ -316,7 +316,8 @@ fn no_window_exceeds_the_limits_or_misreports_its_lines() {
         let limits = Limits { answer_lines: 1 + random.below(8), answer_bytes: random.below(30), ..LIMITS };
         let (offset, limit) = (random.number(), random.number());
         let Ok(ask) = Ask::new(&now, offset, limit, &limits) else { continue };
-        let decision = Decision { mode: Mode::Full, reason: Reason::NotHeld, base: None, diff: None, pieces: Vec::new() };
+        let decision =
+            Decision { mode: Mode::Full, reason: Reason::NotHeld, base: None, diff: None, pieces: Vec::new() };
         let shown = render(&decision, &now, &ask);
         let (window, text) = (shown.window(), shown.text());
         assert!(text.len() <= limits.answer_bytes as usize, "{text:?} under {limits:?}");

@@ -218,7 +218,13 @@ mod vectors {
         let now = Text::new(format!("{}new\nnew\n{}", line(1), &now[line(1).len()..]));
         let (path, window) = (PathKey::new("f"), Lines::new(1, 11).unwrap());
         let mut held = Knowledge::default();
-        let shown = Event::Shown { path: path.clone(), version: before.version(), lines: Lines::new(1, 9), end: true, part: None };
+        let shown = Event::Shown {
+            path: path.clone(),
+            version: before.version(),
+            lines: Lines::new(1, 9),
+            end: true,
+            part: None,
+        };
         held.apply(1, &shown, Answers::Lean);
         let load = |_| Some(before.clone());
         let limits = Limits { partial_piece: 50, ..Limits::default() };

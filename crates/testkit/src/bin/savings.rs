@@ -100,7 +100,9 @@ fn main() -> ExitCode {
     let args = match parse(std::env::args().skip(1)) {
         Ok(args) => args,
         Err(message) => {
-            eprintln!("{message}\nusage: savings --binary FILE --traces FOLDER [--json] [--sessions N] [--answers WORD]");
+            eprintln!(
+                "{message}\nusage: savings --binary FILE --traces FOLDER [--json] [--sessions N] [--answers WORD]"
+            );
             return ExitCode::from(2);
         }
     };

@@ -5,8 +5,8 @@ use readproof_core::{
     operation::{
         Against, AnswerLimit, Audience, Blame, Change, Changes, Compare, CompareVersions, Decoding, End, Extent,
         Forget, Freshness, Hidden, History, List, ListFiles, ListSymbols, Matching, Names, Operation, Outline, Over,
-        Partial, Patch, Read, ReadEnd, ReadSymbol, Refresh, Resolution, Rewind, Search, SearchFile, SearchMode, ShowVersion,
-        Since, Write,
+        Partial, Patch, Read, ReadEnd, ReadSymbol, Refresh, Resolution, Rewind, Search, SearchFile, SearchMode,
+        ShowVersion, Since, Write,
     },
     pick::Pick,
 };
