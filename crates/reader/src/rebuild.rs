@@ -6,7 +6,7 @@
 use crate::answer::{self, Cut, Form, Notices, Part, Partial};
 use crate::view::View;
 use crate::{Complaint, Kind, Rebuilt, Rendered, demand, diff};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, btree_map::Entry};
 
 /// Greater line numbers are refused, so that moving a held line cannot overflow.
 const FURTHEST_LINE: u64 = u64::MAX / 2;
@@ -181,8 +181,8 @@ fn partial(view: &mut View, call: &Call<'_>, said: &Partial<'_>, cut: Option<Cut
         }
     }
     for number in first..=last {
-        if !lines.contains_key(&number) {
-            lines.insert(number, held(view, number, number)?);
+        if let Entry::Vacant(place) = lines.entry(number) {
+            place.insert(held(view, number, number)?);
         }
         let open = lines.get(&number).is_some_and(|line| !line.ends_with('\n'));
         demand!(!open || number == total, "line {number} ends the file, and the file goes on");

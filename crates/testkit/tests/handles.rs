@@ -3,13 +3,14 @@
 
 use readproof_core::{
     decide::{Mode, Reason},
+    limits::Answers,
     path::Bearings,
     pick::Pick,
 };
 use readproof_disk::{Root, SessionName};
 use readproof_engine::{
     Answer, Engine, Handle, HandleConversation, Refreshed, Replayed, Settings,
-    operation::{AnswerLimit, Audience, Freshness, Operation, Read, Refresh},
+    operation::{AnswerLimit, Audience, Freshness, Operation, Partial, Read, Refresh},
 };
 use readproof_testkit::ask::{Ask, WAIT};
 use std::{
@@ -98,6 +99,35 @@ fn with_its_handle_a_text_is_not_sent_again() {
     // After a restart too.
     f.engine = engine(&f.dir);
     assert_eq!(told(&f.read("f", Some(&handle))).0, Mode::Unchanged);
+    f.end();
+}
+
+#[test]
+fn lines_that_a_handle_stands_for_are_named_and_the_others_sent() {
+    let mut f = Fixture::new();
+    let root = Root::open(f.dir.path()).unwrap();
+    let bearings = Bearings { cwd: root.path().display().to_string(), home: None };
+    let settings = Settings { answers: Answers::Lean, ..Settings::default() };
+    f.engine = Engine::new(root, bearings, settings, Box::new(|| 0)).unwrap();
+    let lean = |offset, limit, known: Option<&str>| {
+        let (path, partial) = ("f".to_owned(), Partial::Allowed);
+        f.ask(Read { path, offset: Some(offset), limit: Some(limit), partial, ..Read::default() }, known)
+    };
+    let first = lean(1, 40, None).given.unwrap();
+    let second = lean(21, 30, Some(&first));
+    let rest: String = numbered(60, None).split_inclusive('\n').skip(40).take(10).collect();
+    assert_eq!(told(&second), (Mode::Partial, Reason::PartHeld));
+    assert_eq!(second.text, format!("[readcache: lines 21-50 of 60; sent: 41-50; others unchanged]\n{rest}"));
+    let both = second.given.unwrap();
+    assert_eq!(both.split('+').next(), Some(first.as_str()), "it names the answer that it builds on");
+    assert_eq!(told(&lean(1, 50, Some(&both))).0, Mode::UnchangedRange);
+    assert_eq!(told(&lean(21, 30, Some(both.split('+').next_back().unwrap()))), (Mode::Full, Reason::UnknownHandle));
+    // A literal read is sent whole; so is what goes to a program.
+    assert_eq!(told(&f.page(21, 35, Some(&both))).0, Mode::Full);
+    // Of another text nothing is named: other answers may have shown it under the same numbers.
+    let third = lean(1, 40, None).given.unwrap();
+    f.put("f", &numbered(60, Some(30)));
+    assert_eq!(told(&lean(1, 45, Some(&third))).0, Mode::Full);
     f.end();
 }
 
