@@ -87,7 +87,7 @@ async function runIn(host, { name, folder, calls }) {
 	const instructions = instructionsOf(workspace, plain);
 	host.before?.({ home, workspace });
 	const scope = host.scope?.(folder) ?? "project";
-	execFileSync(program, ["init", host.name, "--scope", scope, "--yes"], { cwd: workspace, env: plain });
+	execFileSync(program, ["init", host.setup ?? host.name, "--scope", scope, "--yes"], { cwd: workspace, env: plain });
 	const here = JSON.parse(JSON.stringify(calls).replaceAll(ROOT, workspace));
 	const model = await startModel({ wire: host.wire, name: host.tool, calls: here });
 	const context = { packages, node: process.execPath, url: model.url, workspace };

@@ -1,5 +1,6 @@
 //! `cargo xtask hosts`: the published agents that use `readproof mcp`, fetched from the npm registry and then run without a
-//! network, against a scripted model. What each sends its model because of us is compared with a golden file.
+//! network, against a scripted model. What each sends its model because of us is compared with a golden file. With `--plugin`,
+//! Claude Code with our plugin: every short answer is judged by the request that has it.
 
 use std::{
     path::Path,
@@ -9,9 +10,12 @@ use std::{
 use crate::{
     Failure,
     fetch::{Downloads, only_names},
+    process,
 };
 
 const HOSTS: &str = "integrations/hosts";
+/// The plugin for Claude Code, as a person installs it.
+const PLUGIN: &str = "integrations/claude-code/plugins/readproof";
 /// How a network namespace is made: by the superuser, or by anyone where user namespaces are allowed.
 const NAMESPACES: [&str; 2] = ["-n", "-rn"];
 /// A new namespace has loopback, but it is down.
@@ -19,7 +23,8 @@ const LOOPBACK_UP: &str = "ip link set lo up && exec \"$@\"";
 
 /// Runs every host, or those named after `--only`; `--update` writes the golden files instead of comparing with them.
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), Failure> {
-    let (names, update) = choice(arguments)?;
+    let plugin = arguments.iter().any(|word| word == "--plugin");
+    let (names, update) = if plugin { (Vec::new(), false) } else { choice(arguments)? };
     let downloads = Downloads::open(root, "hosts")?;
     downloads.require(&["npm", "--version"], "npm", "the hosts are fetched with it")?;
     downloads.require(&["ip", "-V"], "iproute2", "it enables loopback in the network namespace of the hosts")?;
@@ -29,8 +34,14 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), Failure> {
     let source = root.join(HOSTS);
     let packages = downloads.npm_locked("hosts", &source)?;
     let mut tests = isolated(namespace);
-    tests.arg(&node).arg(source.join("run.mjs")).args(names.iter().flat_map(|name| ["--only", name]));
-    tests.args(update.then_some("--update")).current_dir(root);
+    if plugin {
+        tests.arg(&node).arg(source.join("plugin/run.mjs")).args(arguments.iter().filter(|word| *word != "--plugin"));
+        tests.env("READPROOF_PLUGIN", root.join(PLUGIN)).env("READPROOF_JUDGE", process::built(root, "requests"));
+    } else {
+        tests.arg(&node).arg(source.join("run.mjs")).args(names.iter().flat_map(|name| ["--only", name]));
+        tests.args(update.then_some("--update"));
+    }
+    tests.current_dir(root);
     tests.env("READPROOF_BIN", &program).env("READPROOF_HOSTS_PACKAGES", packages.join("node_modules"));
     downloads.step("real hosts", &mut tests)
 }

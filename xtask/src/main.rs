@@ -173,12 +173,6 @@ const COMMANDS: &[Command] = &[
         run: testkit::attacks,
     },
     Command {
-        name: "savings",
-        arguments: "[--traces FOLDER] [--json] [--sessions N] [--answers WORD]",
-        about: "replays recorded agent sessions through the command line: what re-reads save; needs traces from elsewhere",
-        run: testkit::savings,
-    },
-    Command {
         name: "fuzz",
         arguments: "[TARGET…] [--inputs N] [--seed S] [--input FILE] [--coverage]",
         about: "random inputs for every parser, in release with every check on; --coverage TARGET: made by libFuzzer",
@@ -228,8 +222,8 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "hosts",
-        arguments: "[--only NAME…] [--update]",
-        about: "Claude Code, Codex, opencode and Gemini CLI, set up by `init`: what each sends its model, as in the golden files",
+        arguments: "[--only NAME…] [--update] | --plugin [--only CASE] [--update] [--random N --steps K --seed S] [--time PAIRS]",
+        about: "Claude Code, Codex, opencode and Gemini CLI, set up by `init`: what each sends its model, as in the golden files; or Claude Code with the plugin, judged by its requests",
         run: hosts::run,
     },
     Command {

@@ -10,18 +10,20 @@ use std::{
 use crate::{Failure, ctags, mcp, mutants, no_arguments, pi, process, ripgrep};
 
 /// The soundness runs of both commands. Seeds are fixed, so that a failure is caused by the change.
-const SHORT_RUNS: [(&str, &str); 4] = [
+const SHORT_RUNS: [(&str, &str); 5] = [
     ("soundness 1", "--steps 4000 --seed 1"),
     ("soundness pi", "--pi --steps 4000 --seed 201"),
     ("soundness mcp", "--mcp --steps 4000 --seed 301"),
+    ("soundness claude", "--claude --steps 4000 --seed 501"),
     ("soundness memory", "--memory --steps 4000 --seed 401"),
 ];
 /// Those of `test` alone.
-const LONGER_RUNS: [(&str, &str); 6] = [
+const LONGER_RUNS: [(&str, &str); 7] = [
     ("soundness 2", "--steps 4000 --seed 2"),
     ("soundness 3", "--steps 4000 --seed 3"),
     ("soundness pi 2", "--pi --steps 20000 --seed 202"),
     ("soundness mcp 2", "--mcp --steps 20000 --seed 302"),
+    ("soundness claude 2", "--claude --steps 20000 --seed 502"),
     ("memory, pi", "--memory --pi --steps 4000 --seed 402"),
     ("memory, mcp", "--memory --mcp --steps 4000 --seed 403"),
 ];

@@ -1,5 +1,5 @@
 //! The commands that run the testkit's programs: `soundness`, `edits`, `rewinds`, `crash`, `processes`, `fulldisk`, `readonly` and `clock` in
-//! release; `attacks`, `hidden` and `savings` against the `readproof` program; and the bench. Knows none of their options.
+//! release; `attacks` and `hidden` against the `readproof` program; and the bench. Knows none of their options.
 
 use std::{env, path::Path, process::Command};
 
@@ -125,31 +125,4 @@ pub(crate) fn bench(root: &Path, arguments: &[String]) -> Result<(), Failure> {
     // The bench times the program that stands beside it.
     let bench = program.with_file_name("readproof-bench");
     process::finish(Command::new(bench).args(arguments).current_dir(root), "the bench")
-}
-
-/// Where traces are looked for by default, relative to the repository. They are not part of it.
-const TRACES: &str = "../shared/traces";
-
-/// Measures what re-reads save on recorded sessions of real agents: builds the program and replays the traces with it.
-pub(crate) fn savings(root: &Path, arguments: &[String]) -> Result<(), Failure> {
-    let traces = match arguments.iter().position(|word| word == "--traces") {
-        Some(at) => arguments.get(at + 1).map(|folder| env::current_dir().unwrap_or_default().join(folder)),
-        None => Some(root.join(TRACES)),
-    };
-    let traces = traces.ok_or_else(|| Failure::usage("--traces needs a folder"))?;
-    if !traces.is_dir() {
-        let name = traces.display();
-        return Err(Failure::usage(format!(
-            "there are no traces at {name}: they are not part of the repository; name their folder with --traces FOLDER"
-        )));
-    }
-    let rest = arguments.iter().enumerate().filter(|(at, word)| {
-        *word != "--traces" && (*at == 0 || arguments.get(*at - 1).is_none_or(|before| before != "--traces"))
-    });
-    let mut cargo = process::cargo(root);
-    cargo.args(["build", "--locked", "-p", "readproof", "-p", "readproof-testkit", "--bins"]);
-    process::finish(&mut cargo, "the build")?;
-    let mut savings = Command::new(process::built(root, "savings"));
-    savings.arg("--binary").arg(process::built(root, "readproof")).arg("--traces").arg(&traces);
-    process::finish(savings.args(rest.map(|(_, word)| word)), "the savings run")
 }

@@ -48,6 +48,10 @@ const ONE_DOOR: Check = Check {
 };
 const PI: Check =
     Check { holds: "pi is named only in its own places", problems: |repo| seams::pi_in_its_places(&repo.files) };
+const CLAUDE_CODE: Check = Check {
+    holds: "Claude Code is named only in its own places",
+    problems: |repo| seams::claude_code_in_its_places(&repo.files),
+};
 const STORE_TRAITS: Check = Check {
     holds: "a local store is named only where one is constructed",
     problems: |repo| seams::store_traits(&repo.files),
@@ -73,6 +77,7 @@ const ALL: &[Check] = &[
     SCENARIOS,
     ONE_DOOR,
     PI,
+    CLAUDE_CODE,
     STORE_TRAITS,
     ERROR_TEXTS,
 ];

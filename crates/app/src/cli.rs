@@ -95,7 +95,7 @@ pub(crate) fn settings_first(words: Vec<OsString>) -> (Vec<String>, Vec<OsString
         } else {
             // These commands have subcommands.
             let continues = text.starts_with("--workspace=")
-                || matches!(text, "--json" | "session" | "conflicts" | "approvals" | "audit");
+                || matches!(text, "--json" | "session" | "conflicts" | "approvals" | "audit" | "bench");
             rest.push(word);
             if !continues {
                 break;
@@ -198,7 +198,10 @@ pub(crate) enum Command {
     Bridge,
     /// Serve the tools to an MCP client on standard input and output
     Mcp(McpArgs),
-    /// Show what the model of a pi session provably holds, file by file, and which entry made it so
+    /// Show what the model of a conversation holds now, line by line, which entry proves it, and what of it is stale on disk
+    #[command(after_help = HELD_HELP)]
+    Held(HeldArgs),
+    /// The same as `held --host pi --session FILE`
     #[command(name = "pi-session")]
     HostSession(HostSessionArgs),
     /// Show what makes a host use Readproof, and write it after a yes; without a host, list those found
@@ -207,6 +210,9 @@ pub(crate) enum Command {
     Config,
     /// Watch a scripted agent read, re-read, edit, move in the tree and compact
     Demo,
+    /// Measure on recorded sessions of real agents
+    #[command(subcommand)]
+    Bench(BenchCommand),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -702,9 +708,42 @@ pub(crate) struct GcArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct McpArgs {
-    /// Which tools are listed: unified, bounded, all, or names separated by commas; every tool can be called
+    /// Which tools are listed: unified, bounded, all, none, or names separated by commas; every tool can be called
     #[arg(long, value_name = "LIST", default_value = "unified")]
     pub(crate) tools: String,
+}
+
+const HELD_HELP: &str = "\
+Examples:
+  readproof held                                  the only session of this workspace
+  readproof held --session work src/main.rs       one file, in the session `work`
+  readproof held --host pi                        the newest session of a host in this workspace; or claude-code
+  readproof held --session /tmp/copied.jsonl      a transcript, also one that was copied from elsewhere
+
+Files are compared with those of the workspace in which the session ran, or of --workspace.";
+
+#[derive(Args, Debug)]
+pub(crate) struct HeldArgs {
+    /// Only this file
+    pub(crate) path: Option<String>,
+    /// A session of this workspace, or the file of a host's session [default: the only one; the newest of the host]
+    #[arg(long, value_name = "ID|FILE")]
+    pub(crate) session: Option<String>,
+    /// Whose session: readproof, or a host [default: what the file is]
+    #[arg(long, value_name = "HOST")]
+    pub(crate) host: Option<String>,
+    /// The entry of a host's session at which to look [default: the last one]
+    #[arg(long, value_name = "ID")]
+    pub(crate) leaf: Option<String>,
+    /// Names the file where it cannot be taken for the name of a session.
+    #[arg(skip)]
+    pub(crate) file: Option<PathBuf>,
+}
+
+impl From<HostSessionArgs> for HeldArgs {
+    fn from(HostSessionArgs { file, leaf }: HostSessionArgs) -> Self {
+        Self { path: None, session: None, host: Some("pi".to_owned()), leaf, file: Some(file) }
+    }
 }
 
 #[derive(Args, Debug)]
@@ -733,12 +772,18 @@ pub(crate) struct InitArgs {
     /// Leave out the line that lets the host use the tools without asking
     #[arg(long, requires = "host")]
     pub(crate) entry_only: bool,
+    /// Take out again what was written; for claude-code only
+    #[arg(long, requires = "host", conflicts_with_all = ["print", "entry_only"])]
+    pub(crate) remove: bool,
 }
 
 /// A program that starts MCP servers, or pi.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Host {
+    /// The plugin: Claude Code's own Read, with shorter answers to re-reads
     ClaudeCode,
+    /// The tools of an MCP server
+    ClaudeCodeTools,
     Codex,
     Opencode,
     Gemini,
@@ -746,6 +791,35 @@ pub(crate) enum Host {
     Vscode,
     Zed,
     Pi,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum BenchCommand {
+    /// Play recorded sessions through the engine, in temporary workspaces, and count what re-reads save
+    #[command(after_help = TRACES_HELP)]
+    Traces(TracesArgs),
+}
+
+const TRACES_HELP: &str = "\
+Every read, edit, write and compaction of every session goes through the engine; a separate program part, which sees only what a
+model sees, rebuilds every answer. What it cannot rebuild is a violation, and the exit code is 1.
+A run that was ended goes on where it was. Settings count as everywhere: --set answers=seed.
+Tokens are counted exactly by a program that was built with --features tokens, and are a quarter of the bytes otherwise.";
+
+#[derive(Args, Debug)]
+pub(crate) struct TracesArgs {
+    /// The folder: NAME.events.jsonl and NAME.blobs.jsonl, compressed or not
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+    /// Play only the first N sessions
+    #[arg(long, value_name = "N")]
+    pub(crate) sessions: Option<usize>,
+    /// Exit code 1 if less than this part of the read tokens is saved, in percent
+    #[arg(long, value_name = "PERCENT")]
+    pub(crate) least: Option<f64>,
+    /// Begin anew, even if an earlier run was ended
+    #[arg(long)]
+    pub(crate) anew: bool,
 }
 
 /// Which settings of a host.

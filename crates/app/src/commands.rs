@@ -2,10 +2,10 @@
 //! delivered only after it was written and flushed.
 
 mod conflicts;
-mod demo;
 mod diff;
 mod edit;
 pub(crate) mod find;
+pub(crate) mod held;
 mod history;
 mod init;
 pub(crate) mod policy;
@@ -31,7 +31,7 @@ use self::policy::{
     audit::{self, audited},
 };
 use crate::{
-    cli::{Cli, Command, SearchArgs, StatusArgs, SymbolsArgs},
+    cli::{BenchCommand, Cli, Command, SearchArgs, StatusArgs, SymbolsArgs},
     config::{Beyond, Config},
     output::{self, Failure},
     report::{self, json},
@@ -91,11 +91,13 @@ pub(crate) fn run(cli: Cli) -> Done {
             let config = Config::load(workspace, &set)?;
             show(json, || json::config(&config), || report::config(&config))
         }
-        Command::HostSession(args) => bridge::show_session(args, workspace, &set, json),
+        Command::Held(args) => held::run(&args, workspace, &set, json),
+        Command::HostSession(args) => held::run(&args.into(), workspace, &set, json),
         Command::Bridge => bridge::run(workspace, &set, clock),
         Command::Mcp(args) => mcp::run(workspace, &set, &args.tools, clock),
         Command::Init(args) => init::run(&args, workspace, json),
-        Command::Demo => demo::run(json),
+        Command::Demo => upkeep::demo::run(json),
+        Command::Bench(BenchCommand::Traces(args)) => upkeep::bench::traces(&args, workspace, &set, json),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "readproof", &mut script);
@@ -119,7 +121,13 @@ impl Drop for Ending {
     fn drop(&mut self) {
         self.0.finish_concerns();
         let is_of_audit = |notice: &Notice| {
-            matches!(notice, Notice::NotAudited { .. } | Notice::NotWitnessed(_) | Notice::AuditPutAside(_))
+            matches!(
+                notice,
+                Notice::NotAudited { .. }
+                    | Notice::NotLogged { .. }
+                    | Notice::NotWitnessed(_)
+                    | Notice::AuditPutAside(_)
+            )
         };
         let told: Vec<Notice> = self.0.take_notices().into_iter().filter(is_of_audit).collect();
         notices(None, &told);
@@ -146,8 +154,16 @@ impl Terminal {
         Self { engine: self.engine.for_one_read(), ..self }
     }
 
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
     /// Performs an operation in a conversation.
-    fn ask<C: Conversation>(&self, conversation: &mut C, operation: Operation) -> Result<Outcome<C::Given>, Error> {
+    pub(crate) fn ask<C: Conversation>(
+        &self,
+        conversation: &mut C,
+        operation: Operation,
+    ) -> Result<Outcome<C::Given>, Error> {
         self.ask_with(conversation, operation, Control::WAIT)
     }
 

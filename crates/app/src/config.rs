@@ -749,10 +749,15 @@ pub(crate) fn host_texts(config: &Config, named: &[PathBuf]) -> Vec<Arc<dyn Host
     vec![Arc::new(PiSources { named, folder })]
 }
 
+/// Where pi keeps its session files.
+pub(crate) fn pi_sessions_folder() -> Option<PathBuf> {
+    let told = env::var_os("PI_CODING_AGENT_SESSION_DIR").filter(|folder| !folder.is_empty());
+    told.map(PathBuf::from).or_else(|| pi_folder().map(|folder| folder.join("sessions")))
+}
+
 /// pi's session files, or folders of them: those named in the settings and in this call; and pi's own folder.
 fn pi_session_places(config: &Config, named: &[PathBuf]) -> (Vec<PathBuf>, Option<PathBuf>) {
-    let told = env::var_os("PI_CODING_AGENT_SESSION_DIR").filter(|folder| !folder.is_empty());
-    let folder = told.map(PathBuf::from).or_else(|| pi_folder().map(|folder| folder.join("sessions")));
+    let folder = pi_sessions_folder();
     let absolute = |text: &String| match (text.strip_prefix("~/"), home()) {
         (Some(rest), Some(home)) => home.join(rest),
         _ => config.root.path().join(text),

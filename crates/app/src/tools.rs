@@ -597,6 +597,7 @@ impl ToolList {
             "bounded" => return Ok(Self::Bounded),
             "files" => return Ok(Self::Files),
             "all" => return Ok(Self::All),
+            "none" => return Ok(Self::Named(Vec::new())),
             _ => {}
         }
         let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
@@ -722,6 +723,7 @@ mod tests {
         assert_eq!(names("unified"), ["read", "search", "list", "outline", "edit"]);
         assert_eq!(names("bounded").len(), 6);
         assert_eq!(names("all").len(), 27);
+        assert!(names("none").is_empty());
         assert_eq!(tool("get_file_history").unwrap().name, "file_history");
         assert_eq!(names("get_snippet, read"), ["read", "get_snippet"]);
         assert!(ToolList::parse("red").unwrap_err().contains("`red`"));

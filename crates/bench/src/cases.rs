@@ -12,7 +12,7 @@ use std::{
 
 use readproof_core::{decide::Mode, limits::Limits, path::Bearings, text::ContentHash};
 use readproof_disk::{Root, SessionName};
-use readproof_engine::{Auditing, Engine, Receipt, Settings, SmallTexts, operation::Read};
+use readproof_engine::{Auditing, CallLog, Engine, Receipt, Settings, SmallTexts, operation::Read};
 use readproof_testkit::ask::Ask;
 use tempfile::TempDir;
 
@@ -50,11 +50,12 @@ pub(crate) const CASES: &[Case] = &[
         run: |rounds| measure(rounds, &mut Reads::new(SMALL, Change::None)?.under_rules()?),
     },
     Case {
-        name: "unchanged-10k-audited",
-        about: "a file of 10 KB that the model holds is read again, under 200 rules of access, with a line in the audit log",
+        name: "unchanged-10k-logged",
+        about: "a file of 10 KB that the model holds is read again, under 200 rules of access, with a line in the audit log and one \
+                in the query log",
         bar: Bar::AtMost(2.0),
         rounds: 4000,
-        run: |rounds| measure(rounds, &mut Reads::of(SMALL, Change::None, Auditing::On)?.under_rules()?),
+        run: |rounds| measure(rounds, &mut Reads::of(SMALL, Change::None, Logs::Both)?.under_rules()?),
     },
     Case {
         name: "unchanged-500k",
@@ -114,6 +115,14 @@ enum Change {
     OneLine,
 }
 
+/// Which logs get a line of every call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Logs {
+    None,
+    /// The audit log and the query log.
+    Both,
+}
+
 fn reads(rounds: u32, bytes: usize, change: Change) -> Result<Samples, Broken> {
     let mut reads = Reads::new(bytes, change)?;
     if change == Change::NewFile {
@@ -142,14 +151,18 @@ const EMPTIED: u32 = 64;
 
 impl Reads {
     fn new(bytes: usize, change: Change) -> Result<Self, Broken> {
-        Self::of(bytes, change, Auditing::Off)
+        Self::of(bytes, change, Logs::None)
     }
 
-    fn of(bytes: usize, change: Change, audit: Auditing) -> Result<Self, Broken> {
+    fn of(bytes: usize, change: Change, logs: Logs) -> Result<Self, Broken> {
+        let (audit, call_log) = match logs {
+            Logs::None => (Auditing::Off, CallLog::Off),
+            Logs::Both => (Auditing::On, CallLog::Later),
+        };
         let folder = tempfile::tempdir()?;
         let top = folder.path().canonicalize()?;
         let limits = Limits { answer_lines: u32::MAX, answer_bytes: u32::MAX, ..Limits::default() };
-        let settings = Settings { limits, small_texts: SmallTexts::Together, audit, ..Settings::default() };
+        let settings = Settings { limits, small_texts: SmallTexts::Together, audit, call_log, ..Settings::default() };
         let bearings = Bearings { cwd: top.display().to_string(), home: None };
         let engine = Engine::new(Root::open(&top)?, bearings, settings, Box::new(now))?.with_audit(None);
         let session = SessionName::parse("bench")?;

@@ -38,6 +38,7 @@ fn cases() -> impl Iterator<Item = &'static Case> {
         .chain(edits::CASES)
         .chain(git::CASES)
         .chain(pi::CASES)
+        .chain(mcp::claude_code::CASES)
         .chain(symbols::CASES)
         .chain(threads::CASES)
 }

@@ -4,6 +4,7 @@
 
 pub(crate) mod answers;
 pub(crate) mod beside;
+pub(crate) mod claude_code;
 pub(crate) mod cold;
 pub(crate) mod history;
 pub(crate) mod planted;

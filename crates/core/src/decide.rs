@@ -130,6 +130,8 @@ reasons! {
     NotConfirmed = "not_confirmed", "it is not known whether an earlier answer about this file reached the model";
     /// The host was seen to change what the model sees.
     HostAlters = "host_alters", "the host was seen to drop or change results, so nothing counts as held";
+    /// The host's record of what it sent is missing or does not verify.
+    NotRecorded = "not_recorded", "the host's record of what it sent is missing or does not verify, so nothing proves what the model sees";
     /// Every attempt to answer met a branch that had moved meanwhile.
     BranchMoved = "branch_moved", "the branch kept moving while this was answered";
     /// The first line asked for is too long for one answer.

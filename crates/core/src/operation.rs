@@ -759,6 +759,11 @@ pub enum Operation {
     Refresh(Refresh),
     /// What is held, what was answered, what the store takes.
     Status,
+    /// What is held line by line, what proves it, and what of it is stale.
+    Held {
+        /// Only of this file.
+        path: Option<String>,
+    },
     /// Which sessions have a log.
     ListSessions,
     /// The tree of the conversation.
@@ -854,6 +859,7 @@ impl Operation {
             Self::Decide { .. } => "decide",
             Self::Refresh(_) => "refresh",
             Self::Status => "status",
+            Self::Held { .. } => "held",
             Self::ListSessions => "list_sessions",
             Self::ShowSession => "show_session",
             Self::Branch { .. } => "branch",
@@ -892,7 +898,8 @@ impl Operation {
             | Self::CompareVersions(CompareVersions { path, .. })
             | Self::Blame(Blame { path, .. })
             | Self::Refresh(Refresh { path, .. }) => Some(path),
-            Self::ReadSymbol(ReadSymbol { path, .. })
+            Self::Held { path }
+            | Self::ReadSymbol(ReadSymbol { path, .. })
             | Self::Search(Search { extent: Extent { path, .. }, .. })
             | Self::ListSymbols(ListSymbols { path, .. })
             | Self::Patch(Patch { path, .. })

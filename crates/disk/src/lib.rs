@@ -29,8 +29,8 @@ pub use policy::{
 };
 pub use replace::{
     Applied, BesideError, Conflicting, DisplacedText, Expected, Leftover, Load, Moment, NOTE, Obstacle, Outcome,
-    Present, RecoverError, Recovered, ReplaceAllError, ReplaceError, Scratch, Stands, Step, Swept, is_in_git,
-    is_in_store, is_ours,
+    Present, RecoverError, Recovered, ReplaceAllError, ReplaceError, ResultsFile, Scratch, Stands, Step, Swept,
+    is_in_git, is_in_store, is_ours,
 };
 pub use root::{Root, RootError, find_workspace, is_current_folder, is_program, is_same_file};
 pub use snapshot::spelling::{on_disk, spelt};
@@ -45,4 +45,7 @@ pub use stores::{
     PutAside, Removal, Removed, RetiredLog, Right, STORE_NAME, SessionName, SmallTexts, Store, StoreError, Stored,
     Stores, Strange, TakeLine, Usage, Whose, copy_out, database_in_memory, is_folder, user_id, user_name,
 };
-pub use transcript::{Appended, TranscriptError, TranscriptFile, transcripts_in, transcripts_named};
+pub use transcript::{
+    Appended, TranscriptError, TranscriptFile, newest_file, open_recording, recordings_in, transcripts_in,
+    transcripts_named,
+};

@@ -9,6 +9,7 @@ mod journal;
 mod moment;
 mod note;
 mod remove;
+mod results;
 mod scratch;
 mod several;
 pub(crate) mod temp;
@@ -20,6 +21,7 @@ pub(crate) use displaced::DisplacedTexts;
 pub use moment::Moment;
 pub(crate) use moment::Moments;
 pub use note::NOTE;
+pub use results::ResultsFile;
 pub use scratch::Scratch;
 pub use several::{
     Applied, Conflicting, Load, Outcome, Present, RecoverError, Recovered, ReplaceAllError, Step, Swept,

@@ -151,6 +151,38 @@ pub fn transcripts_in(folder: &Path) -> Result<Vec<PathBuf>, TranscriptError> {
     Ok(found)
 }
 
+/// The file that was changed last; none if none can be looked at.
+#[must_use]
+pub fn newest_file(files: &[PathBuf]) -> Option<PathBuf> {
+    let changed = |file: &&PathBuf| fs::metadata(file).and_then(|found| found.modified()).ok();
+    files.iter().filter(|file| changed(file).is_some()).max_by_key(changed).cloned()
+}
+
+/// Opens a recording of sessions, which a person named, with its size in bytes.
+///
+/// # Errors
+/// [`TranscriptError`] when it does not exist, is not a regular file or is larger than 1 GiB.
+pub fn open_recording(path: &Path) -> Result<(File, u64), TranscriptError> {
+    let file = open(path, MOST_BYTES)?;
+    let bytes = file.metadata().map_err(|error| TranscriptError::from_io(path, error))?.len();
+    Ok((file, bytes))
+}
+
+/// The files in a folder of recordings, sorted.
+///
+/// # Errors
+/// [`TranscriptError`] when there is no such folder, or it cannot be listed.
+pub fn recordings_in(folder: &Path) -> Result<Vec<PathBuf>, TranscriptError> {
+    let fail = |error| TranscriptError::from_io(folder, error);
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).map_err(fail)? {
+        found.push(entry.map_err(fail)?.path());
+    }
+    found.retain(|path| path.is_file());
+    found.sort();
+    Ok(found)
+}
+
 /// How deep a host's folders are searched: year, month and day.
 const DEPTH: u32 = 3;
 

@@ -2,14 +2,19 @@
 //! answer is recorded, and what the caller gets with it. Each kind has its own file. Transcripts are interpreted in
 //! `hosts`, not here.
 
+mod batch;
+mod claude_code;
 mod handles;
+mod held;
 mod open;
 mod pi;
 mod refresh;
 mod session;
 mod tree;
 
+pub use claude_code::*;
 pub use handles::{Handle, HandleConversation};
+pub use held::{HeldFile, HeldNow, HeldSpan, Holding, HoldingFile, Now, OnDisk, Proof};
 pub(crate) use open::{Open, locked};
 pub use pi::*;
 pub use session::LoggedSession;
@@ -25,7 +30,7 @@ use readproof_core::{
     scope::{Lines, Scope, ScopeError},
     text::{ContentHash, Text},
 };
-use readproof_disk::{FileRef, Loaded, SessionName, Snapshot};
+use readproof_disk::{FileRef, Loaded, Root, SessionName, Snapshot};
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
@@ -45,6 +50,8 @@ pub enum NotOurs {
     OtherName,
     /// The path is a URL that needs decoding.
     EncodedUrl,
+    /// What the host read is not what the file has now.
+    OtherText,
 }
 
 /// The state of a conversation since its last compaction.
@@ -130,13 +137,19 @@ pub trait Conversation {
         Ask::new(now, target.offset, target.limit, limits)
     }
 
+    /// The name of the file as the host's own page of it may print it; `None` where pages are ours.
+    fn page_name(&self, _read: &Read, _target: &ResolvedTarget) -> Option<String> {
+        None
+    }
+
     /// The path under which the conversation knows a file.
     fn key(&self, file: &FileRef) -> PathKey {
         file.key().clone()
     }
 
-    /// Whether the host answers a read of this text itself.
-    fn declines(&mut self, _engine: &Engine, _file: &FileRef, _read: &Snapshot) -> Option<NotOurs> {
+    /// Whether the host answers a read of this text itself. A host that read the file puts the text that it shows in place of the
+    /// disk's.
+    fn declines(&mut self, _engine: &Engine, _file: &FileRef, _read: &mut Snapshot) -> Option<NotOurs> {
         None
     }
 
@@ -192,6 +205,14 @@ pub trait Conversation {
         Err(error)
     }
 
+    /// What the model holds now, for a person who asks, with what proves it.
+    ///
+    /// # Errors
+    /// When there is no such conversation, or its record cannot be read.
+    fn holding(&mut self, _engine: &Engine) -> Result<Holding, Error> {
+        Err(Error::NoConversation)
+    }
+
     /// Every file of which the conversation may hold something, relative to the workspace root.
     ///
     /// # Errors
@@ -224,4 +245,9 @@ pub trait Conversation {
     /// # Errors
     /// When its record cannot be read.
     fn status(&mut self, engine: &Engine) -> Result<Option<ConversationStatus>, Error>;
+}
+
+/// If the workspace was opened through a symbolic link, that path and the real one.
+fn alias(root: &Root) -> Option<(String, String)> {
+    root.alias().map(|(from, to)| (from.to_owned(), to.to_owned()))
 }

@@ -8,6 +8,7 @@ mod canonical;
 mod elsewhere;
 mod error;
 mod explain;
+mod later;
 mod outcome;
 mod policy;
 mod record;
@@ -27,7 +28,7 @@ pub use outcome::{
 };
 pub(crate) use policy::refusal;
 pub use record::{CallRecord, StoodOn};
-pub(crate) use record::{Notes, Running};
+pub(crate) use record::{Notes, PAGE, Running};
 
 use readproof_core::{
     budget,
@@ -238,7 +239,9 @@ impl Engine {
 
     /// What is to be said and no answer has said yet.
     pub fn take_notices(&self) -> Vec<Notice> {
-        std::mem::take(&mut *locked(&self.shared.notices))
+        let mut said = std::mem::take(&mut *locked(&self.shared.notices));
+        said.extend(self.shared.calls.take_lost());
+        said
     }
 
     pub(crate) fn add_notice(&self, notice: Notice) {

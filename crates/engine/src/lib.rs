@@ -216,6 +216,7 @@ impl Engine {
             }
             Operation::Refresh(refresh) => self.refresh(conversation, refresh).map(Outcome::Refreshed),
             Operation::Status => self.status(conversation).map(Outcome::Status),
+            Operation::Held { path } => self.held_now(conversation, path.as_deref()).map(Box::new).map(Outcome::Held),
             Operation::ListSessions => self.list_sessions().map(Outcome::Sessions),
             Operation::ShowSession => self.show_session(conversation.log()).map(Outcome::Session),
             Operation::Branch { at } => self.branch(conversation.log(), *at).map(Outcome::Moved),

@@ -45,9 +45,9 @@ impl Engine {
         let mut target = self.resolve_or_suffix(read, control)?;
         control.check_cancelled()?;
         // disk: the only read of the file
-        let snapshot = self.look_or_view(&mut target, read.decoding, control)?;
+        let mut snapshot = self.look_or_view(&mut target, read.decoding, control)?;
         control.check_cancelled()?;
-        if let Some(declined) = conversation.declines(self, &target.file, &snapshot) {
+        if let Some(declined) = conversation.declines(self, &target.file, &mut snapshot) {
             return Ok(Some(Reading::NotOurs(declined)));
         }
         let limits = conversation.limits(self, read);
@@ -55,6 +55,7 @@ impl Engine {
         target.pick(&snapshot.text, read, &limits)?;
         let (now, path, key) = (&snapshot.text, target.file.key(), conversation.key(&target.file));
         let ask = conversation.ask(now, read, &target, &limits).map_err(|source| target.bad_range(source))?;
+        self.notes_page(&*conversation, read, &target);
         // hosts: whether anything may be relied on
         let mut context = conversation.context(self, read, &target.file, &snapshot);
         self.leave_view_out(conversation.log(), &mut context, (&target, &snapshot));

@@ -45,11 +45,12 @@ pub struct Target {
 }
 
 /// Every target.
-pub const TARGETS: [Target; 13] = [
+pub const TARGETS: [Target; 14] = [
     paths::TARGET,
     scope::TARGET,
     meta::TARGET,
     session::TARGET,
+    session::claude_code::TARGET,
     log::TARGET,
     diff::TARGET,
     patch::TARGET,

@@ -5,6 +5,7 @@
 //! Lines are appended to `tail`. With its 256th line a bundle is complete: it becomes a tile, its hashes another, and a new
 //! tail begins. A checkpoint signs the size and root of what is durable.
 
+mod erase;
 mod line;
 mod log;
 mod prove;
@@ -12,7 +13,7 @@ mod rotate;
 mod verify;
 mod writer;
 
-pub use line::{BeganLine, CallFacts, CallLine, CallerLine, FileFacts, GapLine, Line, RotatedLine, SCHEMA};
+pub use line::{BeganLine, CallFacts, CallLine, ErasedLine, FileFacts, GapLine, Line, RotatedLine, SCHEMA};
 pub use log::{AuditLog, Disclosed};
 pub use prove::{Disclosure, Proved, Unshown, check_proof};
 pub use rotate::Rotation;

@@ -44,6 +44,8 @@ enum Record {
     Open { v: u32, nonce: String, at: u64 },
     /// A call.
     Call(Box<LoggedCall>),
+    /// Calls before this one that could not be written.
+    Gap { at: u64, missing: u64 },
     /// A kind that this version does not know.
     #[serde(other)]
     Unknown,
@@ -86,6 +88,26 @@ pub struct LoggedCall {
     /// The version that it made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<u64>,
+}
+
+impl LoggedCall {
+    /// Every text that it needs, with each file that it was about: those of the files, those that it brought along, and notes.
+    pub fn mentions(&self) -> impl Iterator<Item = (&str, ContentHash)> {
+        let mut hashes: Vec<ContentHash> = self.inputs.values().filter_map(|input| ContentHash::parse(input)).collect();
+        brought(&self.args, &mut hashes);
+        let own = |file: &LoggedFile| [file.before, file.after, file.base].into_iter().flatten().map(|Sha(hash)| hash);
+        let of_file = move |file: &LoggedFile| own(file).chain(hashes.iter().copied()).collect::<Vec<_>>();
+        self.files.iter().flat_map(move |file| of_file(file).into_iter().map(|hash| (file.path.as_str(), hash)))
+    }
+}
+
+/// The hashes of the texts that a call brought along.
+fn brought(args: &Map<String, Value>, hashes: &mut Vec<ContentHash>) {
+    let named = TEXTS.iter().filter_map(|(_, name)| args.get(*name)?.as_str());
+    hashes.extend(named.filter_map(ContentHash::parse));
+    for edit in args.get("edits").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_object) {
+        brought(edit, hashes);
+    }
 }
 
 /// A file that a call stood on.
@@ -236,6 +258,32 @@ pub enum CallsError {
     NoRandom(getrandom::Error),
 }
 
+impl CallsError {
+    /// Whether the log itself is at fault, so that another one must be begun; else only the moment is.
+    #[must_use]
+    pub fn is_damage(&self) -> bool {
+        match self {
+            Self::NoRandom(_) => false,
+            Self::Log(error) => match error {
+                LogError::Damaged { .. }
+                | LogError::Link { .. }
+                | LogError::NotAFile { .. }
+                | LogError::NotPrivate { .. }
+                | LogError::NotOurs { .. }
+                | LogError::TooLarge { .. } => true,
+                LogError::Busy { .. }
+                | LogError::Behind { .. }
+                | LogError::BadPayload { .. }
+                | LogError::Gone { .. }
+                | LogError::Full { .. }
+                | LogError::ReadOnly { .. }
+                | LogError::Denied { .. }
+                | LogError::Io { .. } => false,
+            },
+        }
+    }
+}
+
 /// An open query log that is written to. What stands in it plays no part here.
 #[derive(Debug)]
 pub struct Calls {
@@ -293,6 +341,14 @@ impl Calls {
         self.append(&Record::Call(Box::new(call)))
     }
 
+    /// Appends that so many calls could not be written.
+    ///
+    /// # Errors
+    /// [`LogError`] when the log cannot be written.
+    pub fn add_gap(&mut self, at: u64, missing: u64) -> Result<(), LogError> {
+        self.append(&Record::Gap { at, missing })
+    }
+
     /// Makes everything appended so far survive a power failure.
     ///
     /// # Errors
@@ -319,6 +375,8 @@ impl Calls {
 pub struct PastCalls {
     /// The calls by the numbers of their lines; `None` is a record of a later program.
     pub calls: Vec<(u64, Option<LoggedCall>)>,
+    /// How many calls it says could not be written.
+    pub missing: u64,
     /// Fragments that failed writes left.
     pub torn: u64,
     /// Whether it was written by a newer version of this program.
@@ -350,6 +408,7 @@ impl PastCalls {
             match serde_json::from_str(text) {
                 Ok(Record::Open { v, .. }) => past.newer |= v > VERSION,
                 Ok(Record::Call(call)) => past.calls.push((line, Some(*call))),
+                Ok(Record::Gap { missing, .. }) => past.missing = past.missing.saturating_add(missing),
                 Ok(Record::Unknown) | Err(_) => past.calls.push((line, None)),
             }
             ControlFlow::Continue(())

@@ -10,6 +10,7 @@
 
 mod answer;
 mod changes;
+pub mod claude;
 mod diff;
 mod edit;
 pub mod mcp;
@@ -217,6 +218,18 @@ impl Reader {
     #[must_use]
     pub fn holds(&self, path: &str, first: u64, last: u64) -> bool {
         self.views.get(path).is_some_and(|view| view.join(first, last).is_ok())
+    }
+
+    /// The line of this number as it was last shown; none if it is not visible.
+    #[must_use]
+    pub fn line(&self, path: &str, number: u64) -> Option<&str> {
+        self.views.get(path)?.line(number)
+    }
+
+    /// Whether anything of the file is visible.
+    #[must_use]
+    pub fn knows(&self, path: &str) -> bool {
+        self.views.get(path).is_some_and(|view| !view.is_empty())
     }
 
     /// Whether the whole of a version of the file is visible, its end included.

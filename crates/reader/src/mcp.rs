@@ -367,8 +367,10 @@ impl Answer<'_> {
             Asks::Symbol(_) if kind == Kind::Diff => return Ok(()),
             Asks::Symbol(name) => return self.defined(name, lines),
             Asks::Around(query) => {
+                // If no line has all of it, the lines with most of its words are due.
                 let query = query.trim().to_lowercase();
-                let found = lines.iter().any(|line| line.to_lowercase().contains(&query));
+                let has = |line: &Arc<str>, words: &str| line.to_lowercase().contains(words);
+                let found = lines.iter().any(|line| query.split_whitespace().any(|word| has(line, word)));
                 demand!(found || next.is_some() || part.is_some(), "{query:?} does not stand in the lines shown");
                 return Ok(());
             }

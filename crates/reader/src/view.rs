@@ -75,6 +75,14 @@ impl View {
         self.end
     }
 
+    pub(crate) fn line(&self, number: u64) -> Option<&str> {
+        self.lines.get(&number).map(String::as_str)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.lines.is_empty() && self.end.is_none()
+    }
+
     /// The lines `first..=last` joined, or the number of the first one that is not held.
     pub(crate) fn join(&self, first: u64, last: u64) -> Result<String, u64> {
         let mut text = String::new();

@@ -13,7 +13,7 @@ pub mod memory;
 pub mod scenario;
 pub mod soundness;
 
-pub use soundness::{changes, glimpse, hidden, mcp, op, pi, report, run, world, world::kept};
+pub use soundness::{changes, claude, glimpse, hidden, mcp, op, pi, report, run, world, world::kept};
 
 /// Where programs under test keep the id of their user, so that the developer's own stays untouched.
 #[must_use]

@@ -3,6 +3,7 @@
 //! compares answers in workspaces that differ only in denied files.
 
 pub mod changes;
+pub mod claude;
 pub mod glimpse;
 pub mod hidden;
 pub mod mcp;

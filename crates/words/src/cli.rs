@@ -6,5 +6,5 @@ use crate::{Terms, engine};
 
 /// An error.
 pub(crate) fn error(error: &Error) -> String {
-    engine::error(Terms::PLAIN, error)
+    engine::error(Terms::CLI, error)
 }

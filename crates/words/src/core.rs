@@ -44,7 +44,7 @@ pub fn scope(terms: Terms<'_>, error: &ScopeError) -> String {
 
 /// What an [`EditError`] is in words. The lines that it is about are said behind it.
 #[must_use]
-pub fn edit(error: &EditError, of: usize) -> String {
+pub fn edit(terms: Terms<'_>, error: &EditError, of: usize) -> String {
     let which = |piece: &usize| if of > 1 { format!("change {}", piece + 1) } else { "the change".to_owned() };
     let old = |piece: &usize| {
         if of > 1 { format!("the old text of change {}", piece + 1) } else { "the old text".to_owned() }
@@ -69,9 +69,10 @@ pub fn edit(error: &EditError, of: usize) -> String {
             let more = if *count > places.len() { ", …" } else { "" };
             format!(
                 "{} occurs {count} times, at lines {}{more}; add lines around the one that is meant until it is the \
-                 only one, or say all=true to change every one",
+                 only one, or say {} to change every one",
                 old(piece),
-                lines.join(", ")
+                lines.join(", "),
+                terms.every_place()
             )
         }
         EditError::Overlap { first, second } => format!(

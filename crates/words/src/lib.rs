@@ -72,11 +72,48 @@ pub struct Terms<'a> {
     hidden: Option<(&'a str, &'a str)>,
     /// What the first line asked for is called, and the same with its article.
     first_line: (&'static str, &'static str),
+    arguments: Arguments,
+}
+
+/// How the caller writes the arguments of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Arguments {
+    /// `--all`
+    Flags,
+    /// `all=true`
+    Named,
 }
 
 impl Terms<'_> {
     /// Absolute names, and lines by offset.
-    pub const PLAIN: Self = Self { hidden: None, first_line: ("offset", "an offset") };
+    pub const PLAIN: Self = Self { hidden: None, first_line: ("offset", "an offset"), arguments: Arguments::Named };
+
+    /// The same at the command line.
+    const CLI: Self = Self { arguments: Arguments::Flags, ..Self::PLAIN };
+
+    /// What an edit of every place says.
+    fn every_place(&self) -> &'static str {
+        match self.arguments {
+            Arguments::Flags => "--all",
+            Arguments::Named => "all=true",
+        }
+    }
+
+    /// What a change says that is for this text.
+    fn expecting(&self, hash: &dyn std::fmt::Display) -> String {
+        match self.arguments {
+            Arguments::Flags => format!("--expect {hash}"),
+            Arguments::Named => format!("expected_hash={hash}"),
+        }
+    }
+
+    /// What a write says that replaces this text, and would otherwise only make a file.
+    fn replacing(&self, hash: &dyn std::fmt::Display) -> String {
+        match self.arguments {
+            Arguments::Flags => format!("{} instead of --create", self.expecting(hash)),
+            Arguments::Named => format!("mode=truncate and {}", self.expecting(hash)),
+        }
+    }
 
     /// A name that may be absolute, as it is shown.
     fn name<'n>(&self, name: &'n str) -> &'n str {

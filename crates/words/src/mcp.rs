@@ -13,7 +13,7 @@ const ANY_SIZE: &str = "; read_file_head, read_file_tail and search_in_file take
 /// An error.
 pub(crate) fn error(tool: &ToolTerms<'_>, error: &Error) -> String {
     let first_line = if tool.start_line { ("start_line", "a start_line") } else { Terms::PLAIN.first_line };
-    let message = engine::error(Terms { hidden: Some((tool.root, tool.asked)), first_line }, error);
+    let message = engine::error(Terms { hidden: Some((tool.root, tool.asked)), first_line, ..Terms::PLAIN }, error);
     if error.code() == "TOO_LARGE" { message + ANY_SIZE } else { message }
 }
 

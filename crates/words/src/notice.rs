@@ -1,7 +1,7 @@
 //! Words for what is said beside an answer.
 
 use readproof_disk::{KnownBy, PutAside, View};
-use readproof_engine::{CompareNotice, LogAfter, Notice, ShownText};
+use readproof_engine::{CompareNotice, Error, LogAfter, Notice, ShownText};
 
 use crate::{
     Terms,
@@ -60,10 +60,8 @@ pub fn notice(notice: &Notice) -> String {
         Notice::NotAudited { calls: 0, why } => {
             format!("the audit log could not be signed: {}", error(Terms::PLAIN, why))
         }
-        Notice::NotAudited { calls, why } => {
-            let s = if *calls == 1 { " has" } else { "s have" };
-            format!("{calls} call{s} no line in the audit log: {}", error(Terms::PLAIN, why))
-        }
+        Notice::NotAudited { calls, why } => without_line(*calls, "audit log", why),
+        Notice::NotLogged { calls, why } => without_line(*calls, "query log", why),
         Notice::NotWitnessed(why) => format!("the checkpoint of the audit log was not taken elsewhere: {why}"),
         Notice::AuditPutAside(name) => format!(
             "the audit log was not as it had been signed: it was put aside as `{name}`, and a new one is begun; see `readproof audit verify`"
@@ -75,6 +73,11 @@ pub fn notice(notice: &Notice) -> String {
 #[must_use]
 pub fn notices(said: &[Notice]) -> Vec<String> {
     said.iter().map(notice).collect()
+}
+
+fn without_line(calls: u64, log: &str, why: &Error) -> String {
+    let s = if calls == 1 { " has" } else { "s have" };
+    format!("{calls} call{s} no line in the {log}: {}", error(Terms::PLAIN, why))
 }
 
 fn log_after(after: &LogAfter) -> String {

@@ -29,6 +29,14 @@ pub fn unverifiable(error: &Unverifiable) -> String {
         Unverifiable::NotRerun => {
             "its answer follows from more than stored texts, so it cannot be run again".to_owned()
         }
+        Unverifiable::NoText => "it looked at no text: kind and size of what a path leads to are not stored".to_owned(),
+        Unverifiable::OtherVersionLog => {
+            "it lists changes of a log of versions that was put aside, or is not there".to_owned()
+        }
+        Unverifiable::NotLogged(calls) => {
+            let s = if *calls == 1 { "" } else { "s" };
+            format!("{calls} call{s} could not be written to this log")
+        }
         Unverifiable::Failed(code) => format!("it failed with {code} for what was there then"),
         Unverifiable::PutAside(why) => {
             let why = if let LogError::Damaged { line, .. } = why {
@@ -62,6 +70,7 @@ pub fn wrong(error: &Wrong) -> String {
         Wrong::NotAlike => "lines that it calls the same in two texts are not".to_owned(),
         Wrong::NotDefined => "the definition is not in the text that it was read from".to_owned(),
         Wrong::NotFound => "a line that it showed is not in the text of its file, or does not match".to_owned(),
+        Wrong::NoSuchChange => "a change that it listed is not in the log of versions".to_owned(),
         Wrong::NotThatPatch => "the change does not turn the text before it into the text after it".to_owned(),
     }
 }

@@ -18,9 +18,18 @@ const PLAIN: &str =
 const UNTRIED: &str = "reads of 300 lines at a time, search, lists, outlines, and definitions by name, by the protocol (not tried in the program itself)";
 
 /// Every host by its name on the command line.
-const HOSTS: [(&str, Gets); 8] = [
+const HOSTS: [(&str, Gets); 9] = [
     (
         "claude-code",
+        Gets {
+            has: "cheaper re-reads: Claude Code's own record of what it sent proves what the model sees, so an unchanged re-read costs one line",
+            lacks: &[
+                "search, lists, outlines and definitions by name: only its `Read` is answered; `readproof init claude-code-tools` adds them",
+            ],
+        },
+    ),
+    (
+        "claude-code-tools",
         Gets {
             has: TOOLS,
             lacks: &[PLAIN, "`Edit` after such a read: Claude Code wants the file read by its own `Read` first"],
@@ -66,7 +75,7 @@ impl Gets {
 #[must_use]
 pub fn permission(host: &str) -> Option<&'static str> {
     match host {
-        "claude-code" => {
+        "claude-code-tools" => {
             Some("without it, Claude Code asks before it calls a tool, and headless it refuses every call")
         }
         "codex" => {

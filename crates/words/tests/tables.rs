@@ -182,7 +182,7 @@ fn an_error_within_another() {
             of: 1,
         }),
         "f: the old text occurs 2 times, at lines 1, 4; add lines around the one that is meant until it is the only one, or say \
-         all=true to change every one; nothing was changed. The file has:\n1\ta"
+         --all to change every one; nothing was changed. The file has:\n1\ta"
     );
 }
 

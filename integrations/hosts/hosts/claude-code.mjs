@@ -4,6 +4,8 @@ import { anthropic } from "../wires/anthropic.mjs";
 
 export const claudeCode = {
 	name: "claude-code",
+	// The tools of the MCP server; the plugin has runs of its own.
+	setup: "claude-code-tools",
 	wire: anthropic,
 	/** What a call names, and what the list of tools names. */
 	tool: (name) => `mcp__readproof__${name}`,

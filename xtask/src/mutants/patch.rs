@@ -31,6 +31,8 @@ pub(crate) enum Runs {
     Pi,
     /// Those of agents that return handles: `Runs: mcp`.
     Mcp,
+    /// Those of Claude Code's conversations: `Runs: claude`.
+    Claude,
     /// Those with denied files: `Runs: hidden`.
     Hidden,
     /// The tests of the rules themselves, for what random runs meet too seldom: `Runs: tests`.
@@ -39,9 +41,9 @@ pub(crate) enum Runs {
     Rewinds,
 }
 
-/// The tests of the rules of edits, and of what conversations see.
-const TESTS: [&str; 8] =
-    ["test", "--locked", "--lib", "--test=sights", "-p", "readproof-core", "-p", "readproof-testkit"];
+/// The tests of the rules of edits, of what conversations see, and of the logs.
+const TESTS: [&str; 9] =
+    ["test", "--locked", "--lib", "--test=sights", "--test=logs", "-p", "readproof-core", "-p", "readproof-testkit"];
 
 impl Runs {
     /// Its name in log files.
@@ -50,6 +52,7 @@ impl Runs {
             Self::Own => "own",
             Self::Pi => "pi",
             Self::Mcp => "mcp",
+            Self::Claude => "claude",
             Self::Hidden => "hidden",
             Self::Tests => "tests",
             Self::Rewinds => "rewinds",
@@ -66,6 +69,7 @@ impl Runs {
             Self::Own => ("soundness", steps_of(None)),
             Self::Pi => ("soundness", steps_of(Some("--pi"))),
             Self::Mcp => ("soundness", steps_of(Some("--mcp"))),
+            Self::Claude => ("soundness", steps_of(Some("--claude"))),
             // Each call is made in three workspaces that are made anew.
             Self::Hidden => ("hidden", vec!["--calls".to_owned(), (steps / 5).to_string()]),
             Self::Tests => ("cargo", TESTS.iter().map(|word| (*word).to_owned()).collect()),
@@ -101,6 +105,7 @@ impl Patch {
         let said = |line: &str| match line {
             "Runs: pi" => Some(Runs::Pi),
             "Runs: mcp" => Some(Runs::Mcp),
+            "Runs: claude" => Some(Runs::Claude),
             "Runs: hidden" => Some(Runs::Hidden),
             "Runs: tests" => Some(Runs::Tests),
             "Runs: rewinds" => Some(Runs::Rewinds),

@@ -49,6 +49,7 @@ const ENGINE: &str = "readproof-engine";
 const WORDS: &str = "readproof-words";
 const APP: &str = "readproof";
 const READER: &str = "readproof-reader";
+const TRACES: &str = "readproof-traces";
 const TESTKIT: &str = "readproof-testkit";
 const BENCH: &str = "readproof-bench";
 const FUZZ: &str = "readproof-fuzz";
@@ -60,7 +61,8 @@ const ROOMS: &[Room] = &[
     Room { name: INDEX, may_use: &[CORE, DISK], judged: Judged::Shipped },
     Room { name: ENGINE, may_use: &[CORE, DISK, HOSTS, INDEX], judged: Judged::Shipped },
     Room { name: WORDS, may_use: &[CORE, DISK, HOSTS, INDEX, ENGINE], judged: Judged::Shipped },
-    Room { name: APP, may_use: &[CORE, DISK, HOSTS, ENGINE, WORDS], judged: Judged::Shipped },
+    Room { name: TRACES, may_use: &[CORE, DISK, HOSTS, ENGINE, WORDS, READER], judged: Judged::Shipped },
+    Room { name: APP, may_use: &[CORE, DISK, HOSTS, ENGINE, WORDS, TRACES], judged: Judged::Shipped },
     Room { name: READER, may_use: &[], judged: Judged::All },
     Room { name: TESTKIT, may_use: &[CORE, DISK, HOSTS, INDEX, ENGINE, WORDS, APP, READER], judged: Judged::Shipped },
     Room {

@@ -38,6 +38,23 @@ const PI: &[&str] = &[
 /// Files that still name pi.
 const PI_LEFT: &[&str] = &[];
 
+/// Where Claude Code may be named, in the same way.
+const CLAUDE_CODE: &[&str] = &[
+    "crates/hosts/src/claude_code",
+    "crates/engine/src/conversation/claude_code",
+    "crates/app/src/serve/claude_code",
+    // It hands the hooks' calls to that bridge.
+    "crates/app/src/serve/mcp.rs",
+    // What the host's own settings deny is a rule like any other.
+    "crates/disk/src/policy",
+    "crates/core/src/operation/policy",
+    // These have a row for every host, and what is special about this one.
+    "crates/words/src/setup.rs",
+    "crates/app/src/commands/init",
+    "crates/app/src/config",
+    "crates/app/src/cli.rs",
+];
+
 /// Where a local store is constructed. Everything else knows only the traits.
 const LOCAL_STORES: &[&str] = &["crates/disk", "crates/engine/src/door.rs", "crates/engine/src/conversation/pi"];
 
@@ -90,6 +107,21 @@ pub(crate) fn pi_in_its_places(files: &[File]) -> Vec<String> {
         found.extend(lines.into_iter().map(|line| (file.path.as_str(), format!("{}:{line}: names pi", file.path))));
     }
     except(PI_LEFT, found)
+}
+
+/// The same for Claude Code.
+pub(crate) fn claude_code_in_its_places(files: &[File]) -> Vec<String> {
+    let mut found = Vec::new();
+    for file in product(files).filter(|file| !is_at(CLAUDE_CODE, &file.path)) {
+        for (number, line) in before_tests(&file.text).lines().enumerate() {
+            let bare = line.trim_start().trim_start_matches("pub(crate) ").trim_start_matches("pub ");
+            let declares = bare.starts_with("mod claude_code;") || bare.starts_with("use claude_code::");
+            if !declares && line.to_ascii_lowercase().contains("claude") {
+                found.push((file.path.as_str(), format!("{}:{}: names Claude Code", file.path, number + 1)));
+            }
+        }
+    }
+    except(&[], found)
 }
 
 /// A store may lie elsewhere than in local files, so nobody may depend on those.
@@ -251,6 +283,22 @@ mod tests {
         for (problem, start) in problems.iter().zip(expected) {
             assert!(problem.starts_with(start), "{problem}");
         }
+    }
+
+    #[test]
+    fn claude_code_stands_in_its_places_only() {
+        let core = "crates/core/src/new.rs";
+        check(
+            claude_code_in_its_places,
+            &[(core, "//! New.\n// as Claude Code does\n")],
+            &["crates/core/src/new.rs:2: "],
+        );
+        check(
+            claude_code_in_its_places,
+            &[("crates/engine/src/conversation.rs", "mod claude_code;\npub use claude_code::*;\n")],
+            &[],
+        );
+        check(claude_code_in_its_places, &[("crates/hosts/src/claude_code/line.rs", "//! Claude Code\n")], &[]);
     }
 
     #[test]

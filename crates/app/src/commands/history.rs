@@ -142,6 +142,10 @@ fn forgotten(found: &Forgotten) -> String {
     if !found.present.is_empty() {
         let _ = write!(text, "\nwhat these files hold now stays: {}", listed(&found.present));
     }
+    if found.told > 0 {
+        let verb = if found.done.is_some() { "were erased" } else { "would be erased" };
+        let _ = write!(text, "\n{} texts kept beside the audit log {verb} too; its lines and proofs stay", found.told);
+    }
     for (session, count) in &found.costs {
         let _ = write!(text, "\n{} relied on {count} of these and gets plain text", printable(&session.to_string()));
     }
@@ -195,6 +199,7 @@ fn forgotten_json(found: &Forgotten, is_done: bool) -> Value {
         "other_files": found.others,
         "present_text_stays": found.present,
         "relied_on_by": sessions,
+        "audit_texts": found.told,
         "erased": found.done.as_ref().map(|done| json!({
             "texts": done.objects, "bytes": done.bytes, "failed": done.failed.iter().map(store).collect::<Vec<_>>(),
         })),

@@ -9,6 +9,7 @@ mod hosts;
 mod jsonc;
 mod package;
 mod permit;
+mod plugin;
 mod step;
 mod toml_text;
 
@@ -39,6 +40,9 @@ pub(crate) fn run(args: &InitArgs, workspace: Option<PathBuf>, json: bool) -> Re
     };
     let scope = args.scope.unwrap_or(host.usual_scope());
     let setup = Setup { host, scope, workspace: root.path().to_path_buf(), around: &around };
+    if args.remove {
+        return remove(&setup, args.yes, json);
+    }
     if args.print {
         let report = Report { plan: setup.unread()?, setup, entry_only: args.entry_only };
         return report.print(json, &[]);
@@ -59,6 +63,28 @@ pub(crate) fn run(args: &InitArgs, workspace: Option<PathBuf>, json: bool) -> Re
     }
     let flag = if args.entry_only { " --entry-only" } else { "" };
     report.print(json, &[format!("nothing changed; to write this: {} --yes{flag}", host.init(scope))])
+}
+
+/// Takes the plugin out of a host's settings.
+fn remove(setup: &Setup<'_>, yes: bool, json: bool) -> Result<(), Failure> {
+    if !setup.host.has_plugin() {
+        let message = format!("--remove works for claude-code; take the entry of {} out by hand", setup.host.name());
+        return Err(Failure::usage(message));
+    }
+    let mut plan = setup.removal()?;
+    let file = printable(&plan.first.file.name());
+    let asked = yes || (!json && output::can_ask() && output::ask(&format!("take the plugin out of {file}? [y/N] ")));
+    let done = if !plan.first.is_due() {
+        format!("{file} does not have the plugin; nothing changed")
+    } else if asked {
+        setup.write(&mut plan.first, None)?;
+        format!("taken out of {file}")
+    } else {
+        format!("nothing changed; to take it out: {} --remove --yes", setup.host.init(setup.scope))
+    };
+    let said =
+        json!({"ok": true, "host": setup.host.name(), "file": plan.first.file.name(), "removed": plan.first.written});
+    Ok(output::line(&if json { said.to_string() } else { done })?)
 }
 
 /// What the user is told about one host.
@@ -269,7 +295,7 @@ fn list_text(hosts: &[HostUse]) -> String {
     for host in hosts {
         let signs: Vec<String> = host.signs.iter().map(|sign| printable(sign)).collect();
         let signs = if signs.is_empty() { "not found".to_owned() } else { format!("found: {}", signs.join(", ")) };
-        let _ = writeln!(out, "{:<12} {signs}", host.host.name());
+        let _ = writeln!(out, "{:<17} {signs}", host.host.name());
     }
     let example = hosts.iter().find(|host| !host.signs.is_empty()).map_or("HOST", |host| host.host.name());
     let _ = write!(out, "\n`readproof init {example}` shows the entry for one of them and asks before it writes");

@@ -1,6 +1,9 @@
 //! Maintenance of a workspace's store: `replay`, `gc` and `doctor`, each as a report for people and as JSON. Decides
 //! nothing: the engine says what is right, removable or wrong.
 
+pub(super) mod bench;
+pub(super) mod demo;
+
 use readproof_core::operation::{Collect, Needed, Operation, Retention};
 use readproof_disk::Stored;
 use readproof_engine::{

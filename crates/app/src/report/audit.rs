@@ -36,6 +36,9 @@ pub(crate) fn short(entry: u64, line: &Line) -> String {
             done.moved_before,
             done.erased_before
         ),
+        Line::Erased(done) => {
+            format!("{entry}  {}  the texts of {} calls were erased", time(done.at), done.texts)
+        }
         Line::Unknown => format!("{entry}  a line of a newer version"),
     }
 }

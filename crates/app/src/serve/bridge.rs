@@ -7,7 +7,7 @@ mod status;
 mod view;
 mod wire;
 
-pub(crate) use view::show_session;
+pub(crate) use view::HELD;
 
 use readproof_core::{
     decide::Reason,
@@ -86,6 +86,7 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], clock: fn() -> u64
         }
     }
     server.engine.finish_logs();
+    server.engine.finish_concerns();
     Ok(())
 }
 
@@ -204,7 +205,7 @@ impl Server {
 
     /// Performs an operation at the leaf of a request.
     fn ask(&mut self, request: &Request<'_>, operation: Operation, cancelled: &dyn Fn() -> bool) -> Performed {
-        let caller = self.caller.clone();
+        let caller = self.in_conversation();
         self.ask_as(request, &caller, operation, cancelled)
     }
 
@@ -291,5 +292,6 @@ fn left_to_pi(why: NotOurs) -> &'static str {
         NotOurs::Sensitive => Reason::Sensitive.sentence(),
         NotOurs::OtherName => "pi does not look for a file of that very name",
         NotOurs::EncodedUrl => "a URL that needs decoding",
+        NotOurs::OtherText => "the file changed meanwhile",
     }
 }

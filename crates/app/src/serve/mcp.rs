@@ -11,7 +11,7 @@ mod scan;
 
 use readproof_core::operation::{Audience, Caller, approval::Decision};
 use readproof_disk::{SessionName, can_raise_wall};
-use readproof_engine::{Engine, Error, Handles, Settings, SmallTexts, Walling};
+use readproof_engine::{Engine, Error, Handles, HostSessions, Settings, SmallTexts, Walling};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt as _,
     model::{
@@ -21,7 +21,10 @@ use rmcp::{
     service::{NotificationContext, RequestContext, ServerInitializeError},
 };
 use serde_json::{Map, Value, json};
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex},
+};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     sync::Notify,
@@ -34,6 +37,7 @@ use self::{
     roots::{Open, Workspace, Workspaces},
 };
 use super::{
+    claude_code::{self, AFTER_COMPACTION, AFTER_READ, AfterRead, BEFORE_CALL, PATIENCE, PAUSE, UNTOUCHED},
     locked,
     parting::{GRACE, exit_with_client},
 };
@@ -59,7 +63,7 @@ const INSTRUCTIONS: &str = "Search, then read the lines you need. Text comes fir
 pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], tools: &str, clock: fn() -> u64) -> Result<(), Failure> {
     let listed = ToolList::parse(tools).map_err(|why| {
         Failure::usage(format!(
-            "--tools {tools}: {why}; use unified, bounded, all, or names as in --tools read,stat_file"
+            "--tools {tools}: {why}; use unified, bounded, all, none, or names as in --tools read,stat_file"
         ))
     })?;
     if output::input_is_terminal() {
@@ -111,6 +115,8 @@ pub(crate) struct Server {
     /// The session of clients that do not report a context window.
     connection: SessionName,
     questions: Arc<Questions>,
+    /// The sessions of a host that asks by hooks.
+    sessions: Arc<Mutex<HostSessions>>,
 }
 
 /// One call, as it is made and perhaps made again.
@@ -136,6 +142,7 @@ impl Server {
             listed: Arc::new(listed),
             connection: SessionName::parse(&connection).map_err(Error::from)?,
             questions: Arc::default(),
+            sessions: Arc::default(),
         })
     }
 
@@ -169,8 +176,60 @@ impl Server {
         tokio::select! { ended = serving => ended, ended = parting => ended }
     }
 
+    /// Answers a host's hook; `None` if the call is none. Whatever fails leaves the host's own call as it is.
+    async fn hooked(
+        &self,
+        request: &CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Option<CallToolResult> {
+        let name = request.name.as_ref();
+        if ![AFTER_READ, BEFORE_CALL, AFTER_COMPACTION].contains(&name) {
+            return None;
+        }
+        let workspace = self.workspaces.for_call(context).await;
+        let origin = self.origin(&workspace, context).await;
+        let caller = Arc::new(self.caller(context, &origin, workspace.user.clone()));
+        let given = Arc::new(request.arguments.clone().unwrap_or_default());
+        let in_lane = |work: Box<dyn FnOnce(&Engine) -> String + Send>| {
+            workspace.lanes.run(Lane::Quick, context, move |engine, _| {
+                Ok(ToolOutput { text: Some(work(engine)), ..ToolOutput::default() })
+            })
+        };
+        let said = match AfterRead::parse(&given).filter(|_| name == AFTER_READ) {
+            Some(asked) => {
+                let asked = Arc::new(asked);
+                let until = tokio::time::Instant::now() + PATIENCE;
+                loop {
+                    let (sessions, looked) = (Arc::clone(&self.sessions), Arc::clone(&asked));
+                    let is_there =
+                        move |engine: &Engine| claude_code::is_recorded(engine, &sessions, &looked).to_string();
+                    let is_there = in_lane(Box::new(is_there)).await.ok().and_then(|said| said.text);
+                    if is_there.as_deref() == Some("true") || tokio::time::Instant::now() >= until {
+                        break;
+                    }
+                    tokio::time::sleep(PAUSE).await;
+                }
+                let sessions = Arc::clone(&self.sessions);
+                in_lane(Box::new(move |engine| claude_code::after_read(engine, &sessions, &caller, &asked))).await
+            }
+            None if name == BEFORE_CALL => {
+                in_lane(Box::new(move |engine| claude_code::before_call(engine, &caller, &given))).await
+            }
+            None if name == AFTER_COMPACTION => {
+                let sessions = Arc::clone(&self.sessions);
+                in_lane(Box::new(move |_| claude_code::after_compaction(&sessions, &given))).await
+            }
+            None => Ok(ToolOutput::default()),
+        };
+        let said = said.ok().and_then(|said| said.text).unwrap_or_else(|| UNTOUCHED.to_owned());
+        Some(CallToolResult::success(vec![ContentBlock::text(said)]))
+    }
+
     /// Answers one call. If a person must approve it first, the person at the client is asked and the call is made again.
     async fn answer(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> CallToolResponse {
+        if let Some(answered) = self.hooked(&request, &context).await {
+            return answered.into();
+        }
         let workspace = self.workspaces.for_call(&context).await;
         let origin = self.origin(&workspace, &context).await;
         let caller = Arc::new(self.caller(&context, &origin, workspace.user.clone()));
@@ -289,9 +348,10 @@ fn is_quick(name: &str, given: &Map<String, Value>) -> bool {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
-            .with_server_info(Implementation::new("readproof", env!("CARGO_PKG_VERSION")))
-            .with_instructions(INSTRUCTIONS)
+        let info = ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(Implementation::new("readproof", env!("CARGO_PKG_VERSION")));
+        // Without tools there is nothing that the model should know.
+        if self.listed.tools().is_empty() { info } else { info.with_instructions(INSTRUCTIONS) }
     }
 
     async fn list_tools(

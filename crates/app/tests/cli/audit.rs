@@ -1,6 +1,6 @@
 //! `readproof audit`: what a person sees of calls, that alterations are found, and that the commands of docs/audit.md work.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
 use crate::workspace::{Done, Workspace};
@@ -173,4 +173,144 @@ fn without_a_log_the_commands_say_how_to_begin_one() {
     }
     out(ws.run("audit export"), 2);
     assert!(!ws.path("").join(".readproof/audit").exists());
+}
+
+fn initialized(calls: &[Value]) -> String {
+    let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-06-18",
+        "capabilities": {}, "clientInfo": {"name": "some-client", "version": "1"}}});
+    let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    let call =
+        |(id, call): (usize, &Value)| json!({"jsonrpc": "2.0", "id": id + 1, "method": "tools/call", "params": call});
+    let calls = calls.iter().enumerate().map(call);
+    [hello, ready].into_iter().chain(calls).map(|line| format!("{line}\n")).collect()
+}
+
+/// The lines of calls.
+fn calls(ws: &Workspace) -> Vec<Value> {
+    let lines = lines(ws).into_iter().map(|mut line| line["line"].take());
+    lines.filter(|line| line["kind"] == "call").collect()
+}
+
+#[test]
+fn calls_over_mcp_and_in_pi_leave_lines_too() {
+    let ws = Workspace::with(&[("a.txt", "one\ntwo\nthree\n"), ("readproof.toml", "audit = \"on\"\n")]);
+    let over_mcp = [
+        json!({"name": "read_lines", "arguments": {"filepath": "a.txt", "start": 1, "end": 2}}),
+        json!({"name": "search_in_file", "arguments": {"path": "a.txt", "query": "password=hunter22aB9"}}),
+        json!({"name": "read_lines", "arguments": {"filepath": "none.txt", "start": 1, "end": 2}}),
+    ];
+    out(ws.feed("mcp", initialized(&over_mcp)), 0);
+    let header = json!({"type": "session", "version": 3, "id": "pi-session", "cwd": ws.path("")});
+    let hello = json!({"id": 0, "op": "hello", "protocol": 1});
+    let read = json!({"id": 1, "op": "read", "path": "a.txt", "header": header, "entries": []});
+    out(ws.feed("pi", format!("{hello}\n{read}\n")), 0);
+    let calls = calls(&ws);
+    let of = |surface: &str| calls.iter().filter(|call| call["caller"]["surface"] == surface).collect::<Vec<_>>();
+    let (mcp, pi) = (of("mcp"), of("pi"));
+    assert_eq!((mcp.len(), pi.len()), (3, 1), "{calls:?}");
+    assert_eq!(mcp[0]["caller"]["client"], "some-client");
+    assert!(mcp.iter().any(|call| call["code"] == "NOT_FOUND" && call["ok"] == false));
+    assert_eq!((&pi[0]["conversation"], &pi[0]["files"][0]["path"]), (&json!("pi-session"), &json!("a.txt")));
+    assert!(!serde_json::to_string(&calls).unwrap().contains("hunter22"), "{calls:?}");
+    // What the model was told over each wire can be proved.
+    for (entry, line) in (0..).zip(lines(&ws)) {
+        if line["line"]["caller"]["surface"] == "pi" {
+            ws.put("p", out(ws.run(&format!("audit prove {entry}")), 0));
+            let shown = ws.run("audit check p --json").json();
+            assert_eq!(shown["text"], "one\ntwo\nthree\n");
+        }
+    }
+    assert_eq!(ws.run("audit verify --json").json()["missing"], 0);
+}
+
+#[test]
+fn several_processes_share_one_log() {
+    let ws = Workspace::with(&[("a.txt", "one\n"), ("readproof.toml", "audit = \"on\"\n")]);
+    let (processes, each) = (5, 70);
+    let input: String = (0..each).map(|_| "{\"op\":\"stat\",\"path\":\"a.txt\"}\n").collect();
+    std::thread::scope(|scope| {
+        for _ in 0..processes {
+            scope.spawn(|| out(ws.feed("query", &input), 0));
+        }
+    });
+    let calls = calls(&ws);
+    let told: BTreeSet<(String, u64)> =
+        calls.iter().map(|call| (call["writer"].as_str().unwrap().to_owned(), call["seq"].as_u64().unwrap())).collect();
+    let writers: BTreeSet<&String> = told.iter().map(|(writer, _)| writer).collect();
+    assert_eq!((told.len(), calls.len(), writers.len()), (processes * each, processes * each, processes));
+    out(ws.run("audit rotate"), 0);
+    let found = ws.run("audit verify --json").json();
+    assert_eq!((&found["ok"], &found["missing"]), (&json!(true), &json!(0)), "{found}");
+}
+
+#[test]
+fn lines_that_were_dropped_are_said_and_the_rest_stays_provable() {
+    let ws = Workspace::with(&[("a.txt", "one\n"), ("readproof.toml", "audit = \"on\"\n")]);
+    let input: String = (0..300).map(|_| "{\"op\":\"read\",\"path\":\"a.txt\"}\n").collect();
+    out(ws.feed("query", &input), 0);
+    ws.put("before", out(ws.run("audit prove 5"), 0));
+    let kept = ws.get(".readproof/audit/checkpoint");
+    ws.put("kept", &kept);
+    let said = ws.run("audit rotate --lines-older-than 0 --texts-older-than 0 --json").json();
+    assert_eq!((&said["lines_before"], &said["left"]), (&json!(256), &json!(0)), "{said}");
+    let found = ws.run("audit verify --checkpoint kept --json").json();
+    assert_eq!((&found["ok"], &found["dropped"]), (&json!(true), &json!(256)), "{found}");
+    let refused = ws.run("audit show 5");
+    assert!(refused.code == Some(1) && refused.err.contains("dropped"), "{refused:?}");
+    assert_eq!(ws.run("audit prove 5").code, Some(1));
+    // A proof from before still holds, and so do those of lines that stayed.
+    out(ws.run("audit check before"), 0);
+    ws.put("after", out(ws.run("audit prove 280"), 0));
+    assert_eq!(ws.run("audit check after --json").json()["text"], "one\n");
+    assert!(out(ws.run("audit tail -n 3"), 0).contains("rotated"));
+}
+
+/// A file may grow to this many kilobytes and no further, as on a full disk.
+const FULL: &str = r#"trap '' XFSZ; ulimit -f 16; exec "$@""#;
+
+#[test]
+fn a_full_disk_costs_lines_that_are_counted_and_never_the_answer() {
+    let text = "a line of text\n".repeat(4_000);
+    let ws = Workspace::with(&[("big.txt", &text), ("a.txt", "one\n"), ("readproof.toml", "audit = \"on\"\n")]);
+    out(ws.run("read a.txt"), 0);
+    let done = ws.shell(FULL, "read big.txt --set answer_lines=4000 --set answer_bytes=100000");
+    assert_eq!((done.code, done.out.len()), (Some(0), text.len()), "{}", done.err);
+    assert!(done.err.contains("1 call has no line in the audit log"), "{}", done.err);
+    out(ws.run("read a.txt"), 0);
+    assert_eq!(ws.run("audit verify --json").json()["missing"], 1);
+    assert_eq!(calls(&ws).len(), 2);
+    // A server that goes on afterwards says so itself.
+    let big = json!({"op": "read", "path": "big.txt", "fresh": true});
+    let small = json!({"op": "read", "path": "a.txt"});
+    let input = format!("{big}\n{small}\n");
+    let done = ws.shell_fed(FULL, "query --set answer_lines=4000 --set answer_bytes=100000", input);
+    assert_eq!(done.out.lines().count(), 2, "{}", done.err);
+    out(ws.run("read a.txt"), 0);
+    let found = ws.run("audit verify --json").json();
+    let lines = calls(&ws).len() as u64;
+    assert_eq!(found["missing"].as_u64().unwrap() + lines, 6, "every call has a line or is counted: {found}");
+}
+
+#[test]
+fn what_a_person_has_forgotten_is_not_kept_beside_the_audit_either() {
+    let ws = Workspace::with(&[("a.txt", "the secret plan\n"), ("readproof.toml", "audit = \"on\"\n")]);
+    out(ws.run("read a.txt --session s"), 0);
+    out(ws.run("edit a.txt --old secret --new open --session s"), 0);
+    out(ws.run("read a.txt --session t"), 0);
+    ws.put("before", out(ws.run("audit prove 1"), 0));
+    let dry = ws.run("forget a.txt --dry-run --json").json();
+    assert_eq!(dry["audit_texts"], 2, "{dry}");
+    let done = out(ws.run("forget a.txt"), 0);
+    assert!(done.contains("2 texts kept beside the audit log were erased"), "{done}");
+    let kept: Vec<u8> = fs::read_dir(ws.path(".readproof/audit/kept/000"))
+        .unwrap()
+        .flat_map(|entry| fs::read(entry.unwrap().path()).unwrap())
+        .collect();
+    assert!(!String::from_utf8_lossy(&kept).contains("secret"));
+    // The present text stays, proofs of before hold, and what is proved now is the line.
+    assert!(String::from_utf8_lossy(&kept).contains("the open plan"));
+    out(ws.run("audit check before"), 0);
+    let now = ws.run("audit prove 1");
+    assert!(now.err.contains("only that the call was made"), "{}", now.err);
+    assert_eq!(ws.run("audit verify --json").json()["ok"], true);
 }

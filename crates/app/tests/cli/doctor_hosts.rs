@@ -38,7 +38,8 @@ fn finds(world: &World, host: &str, health: &str, words: &[&str], advice: &str) 
     assert!(found_advice.contains(advice) && found_advice.is_empty() == advice.is_empty(), "{found:?}");
 }
 
-const HOSTS: [&str; 8] = ["claude-code", "codex", "opencode", "gemini", "cursor", "vscode", "zed", "pi"];
+const HOSTS: [&str; 9] =
+    ["claude-code", "claude-code-tools", "codex", "opencode", "gemini", "cursor", "vscode", "zed", "pi"];
 
 #[test]
 fn a_host_that_is_not_used_is_one_quiet_line() {
@@ -61,7 +62,7 @@ fn a_host_that_is_not_used_is_one_quiet_line() {
 #[test]
 fn what_init_wrote_is_well() {
     let world = real();
-    for host in &HOSTS[..7] {
+    for host in &HOSTS[1..8] {
         for scope in ["project", "user"] {
             world.run(&format!("init {host} --scope {scope} --yes")).text();
         }
@@ -81,8 +82,8 @@ fn what_init_wrote_is_well() {
 fn a_missing_line_is_named_with_its_command() {
     for (words, host, line) in [
         (
-            "claude-code",
-            "claude-code",
+            "claude-code-tools",
+            "claude-code-tools",
             "`permissions.allow`: [\"mcp__readproof__read\",\"mcp__readproof__search\",\"mcp__readproof__list\",\"mcp__readproof__outline\"]",
         ),
         ("codex --scope user", "codex", "direct_only_tool_namespaces"),
@@ -98,11 +99,11 @@ fn a_missing_line_is_named_with_its_command() {
     }
     // A line in other settings of the same host counts.
     let world = real();
-    world.run("init claude-code --yes --entry-only").text();
+    world.run("init claude-code-tools --yes --entry-only").text();
     world.put("home/.claude/settings.json", r#"{"permissions": {"allow": ["mcp__readproof__*"]}} // mine"#);
-    finds(&world, "claude-code", "ok", &["the tools may be used (", "home/.claude/settings.json"], "");
+    finds(&world, "claude-code-tools", "ok", &["the tools may be used (", "home/.claude/settings.json"], "");
     world.put("ws/.claude/settings.json", r#"{"permissions": {"deny": ["mcp__readproof"]}}"#);
-    let found = checks(&world.run("doctor --json"), "claude-code");
+    let found = checks(&world.run("doctor --json"), "claude-code-tools");
     assert!(found[1].0 == "warning" && found[1].1.contains("permissions.deny in"), "{found:?}");
 }
 
@@ -140,7 +141,7 @@ fn an_entry_that_leads_elsewhere() {
 fn a_file_that_cannot_be_read_is_named() {
     let world = real();
     for (host, file, text) in [
-        ("claude-code", "ws/.mcp.json", "{\"mcpServers\": {"),
+        ("claude-code-tools", "ws/.mcp.json", "{\"mcpServers\": {"),
         ("codex", "home/.codex/config.toml", "a = \n"),
         ("gemini", "ws/.gemini/settings.json", "{}\0"),
         ("zed", "home/.config/zed/settings.json", "{,}"),
@@ -155,9 +156,9 @@ fn a_file_that_cannot_be_read_is_named() {
     finds(&world, "opencode", "warning", &["opencode.json cannot be checked"], "correct it");
     // The line's file alone.
     let world = real();
-    world.run("init claude-code --yes").text();
+    world.run("init claude-code-tools --yes").text();
     world.put("ws/.claude/settings.local.json", "{");
-    let found = checks(&world.run("doctor --json"), "claude-code");
+    let found = checks(&world.run("doctor --json"), "claude-code-tools");
     assert!(found.iter().any(|(health, says, _)| health == "warning" && says.contains("settings.local.json cannot")));
 }
 

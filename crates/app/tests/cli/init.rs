@@ -70,8 +70,8 @@ fn table() -> Vec<(&'static str, &'static str, &'static str, String)> {
     let local = "\"type\": \"local\",\n      \"command\": [\"readproof\", \"mcp\"],\n      \"enabled\": true";
     let codex = "[mcp_servers.readproof]\ncommand = \"readproof\"\nargs = [\"mcp\"]\n";
     vec![
-        ("claude-code", "project", "ws/.mcp.json", wrapped("mcpServers", &stdio)),
-        ("claude-code", "user", "home/.claude.json", wrapped("mcpServers", &stdio)),
+        ("claude-code-tools", "project", "ws/.mcp.json", wrapped("mcpServers", &stdio)),
+        ("claude-code-tools", "user", "home/.claude.json", wrapped("mcpServers", &stdio)),
         ("codex", "project", "ws/.codex/config.toml", codex.to_owned()),
         ("codex", "user", "home/.codex/config.toml", codex.to_owned()),
         ("opencode", "project", "ws/opencode.json", wrapped("mcp", local)),
@@ -156,7 +156,7 @@ const REAL: &[(&str, &str, &str)] = &[
     ),
     ("cursor", "ws/.cursor/mcp.json", "{\"mcpServers\":{\"a\":{\"url\":\"https://x\"}<HERE>}}"),
     (
-        "claude-code --scope user",
+        "claude-code-tools --scope user",
         "home/.claude.json",
         "{\n  \"numStartups\": 12,\n  \"projects\": {\n    \"/w\": {\n      \"mcpServers\": {\n        \"readproof\": {}\n      \
          }\n    }\n  },\n  \"userID\": \"x\"<HERE>\n}",
@@ -219,21 +219,21 @@ fn an_entry_that_differs_is_shown_and_replaced_only_after_a_yes() {
     let old =
         "{\n  \"mcpServers\": {\n    \"readproof\": { \"command\": \"/old/readproof\", \"args\": [\"mcp\"] }\n  }\n}\n";
     world.put("ws/.mcp.json", old);
-    let text = world.run("init claude-code").text();
+    let text = world.run("init claude-code-tools").text();
     for part in ["the existing entry:", "\"/old/readproof\"", "would become:", COMMAND, "nothing changed; to write"] {
         assert!(text.contains(part), "{part:?} is not in {text}");
     }
-    let json = world.run("init claude-code --json").json();
+    let json = world.run("init claude-code-tools --json").json();
     let old_entry = json!({"command": "/old/readproof", "args": ["mcp"]});
     assert_eq!((&json["state"], &json["written"], &json["old"]), (&json!("different"), &json!(false), &old_entry));
     assert_eq!(world.get("ws/.mcp.json"), old);
-    let json = world.run("init claude-code --json --yes").json();
+    let json = world.run("init claude-code-tools --json --yes").json();
     assert_eq!(json["written"], json!(true));
     assert_eq!(world.get("ws/.mcp.json"), table()[0].3);
     // Fields that the user added do not count as a difference.
     let more = world.get("ws/.mcp.json").replace("[\"mcp\"]", "[\"mcp\"],\n      \"env\": {\"A\": \"1\"}");
     world.put("ws/.mcp.json", &more);
-    assert_eq!(world.run("init claude-code --json --yes").json()["state"], "same");
+    assert_eq!(world.run("init claude-code-tools --json --yes").json()["state"], "same");
     assert_eq!(world.get("ws/.mcp.json"), more);
 }
 
@@ -242,24 +242,24 @@ fn a_person_is_asked() {
     let world = World::new();
     let question = format!("write this to {}? [y/N] ", world.at("ws/.mcp.json").display());
     for no in ["n\n", "\n", "nay\n"] {
-        let said = world.typed("init claude-code", no);
+        let said = world.typed("init claude-code-tools", no);
         assert!(said.contains(&question) && said.contains("nothing changed"), "{said}");
         assert!(!world.at("ws/.mcp.json").exists());
     }
-    let said = world.typed("init claude-code --print", "");
+    let said = world.typed("init claude-code-tools --print", "");
     assert!(said.contains(COMMAND) && !said.contains("[y/N]"), "{said}");
-    let said = world.typed("init claude-code --entry-only", "y\n");
+    let said = world.typed("init claude-code-tools --entry-only", "y\n");
     assert!(said.contains("written to"), "{said}");
     assert_eq!(world.get("ws/.mcp.json"), table()[0].3);
     world.put("ws/.mcp.json", "{\"mcpServers\": {\"readproof\": 1}}");
-    assert!(world.typed("init claude-code --entry-only", "yes\n").contains("replace the entry in"));
+    assert!(world.typed("init claude-code-tools --entry-only", "yes\n").contains("replace the entry in"));
     assert!(world.get("ws/.mcp.json").contains("stdio"));
 }
 
 #[test]
 fn a_file_that_cannot_take_it_is_left_and_the_entry_is_shown() {
     for (words, file, text, says) in [
-        ("claude-code", "ws/.mcp.json", "{\"mcpServers\": {", &["it cannot be parsed", "by hand:\n{"][..]),
+        ("claude-code-tools", "ws/.mcp.json", "{\"mcpServers\": {", &["it cannot be parsed", "by hand:\n{"][..]),
         (
             "cursor",
             "ws/.cursor/mcp.json",
@@ -288,7 +288,7 @@ fn a_file_that_cannot_take_it_is_left_and_the_entry_is_shown() {
 fn what_is_no_file_is_left() {
     let world = World::new();
     fs::create_dir(world.at("ws/.mcp.json")).unwrap();
-    world.run("init claude-code --yes").refused(1, &["is a directory"]);
+    world.run("init claude-code-tools --yes").refused(1, &["is a directory"]);
     world.put("ws/.cursor", "a file");
     world.run("init cursor --yes").refused(1, &["is left unchanged", "by hand"]);
     fs::hard_link(world.at("ws/.cursor"), world.at("ws/other")).unwrap();
@@ -305,7 +305,7 @@ fn a_link_in_a_project_never_leads_out() {
     world.put("home/.bashrc", "{}");
     for target in [world.at("home/.bashrc"), PathBuf::from("../home/.bashrc")] {
         symlink(&target, world.at("ws/.mcp.json")).unwrap();
-        world.run("init claude-code --yes").refused(1, &["is left unchanged", "a link out of the workspace"]);
+        world.run("init claude-code-tools --yes").refused(1, &["is left unchanged", "a link out of the workspace"]);
         fs::remove_file(world.at("ws/.mcp.json")).unwrap();
     }
     symlink(world.at("home"), world.at("ws/.vscode")).unwrap();
@@ -314,7 +314,7 @@ fn a_link_in_a_project_never_leads_out() {
     // A link that stays inside is kept, and its target is written.
     world.put("ws/conf/mcp.json", "{}\n");
     symlink("conf/mcp.json", world.at("ws/.mcp.json")).unwrap();
-    world.run("init claude-code --yes").text();
+    world.run("init claude-code-tools --yes").text();
     assert_eq!(fs::read_link(world.at("ws/.mcp.json")).unwrap(), Path::new("conf/mcp.json"));
     assert_eq!(world.get("ws/conf/mcp.json"), table()[0].3);
 }
@@ -346,7 +346,7 @@ fn folders_told_by_the_environment() {
     let world = World::new();
     for (host, variable, file) in [
         ("codex", "CODEX_HOME", "config.toml"),
-        ("claude-code", "CLAUDE_CONFIG_DIR", ".claude.json"),
+        ("claude-code-tools", "CLAUDE_CONFIG_DIR", ".claude.json"),
         ("zed", "XDG_CONFIG_HOME", "zed/settings.json"),
         ("opencode", "XDG_CONFIG_HOME", "opencode/opencode.json"),
         ("vscode", "XDG_CONFIG_HOME", "Code/User/mcp.json"),
@@ -387,7 +387,10 @@ fn without_a_readproof_on_the_path_the_entry_names_this_one() {
 fn the_hosts_that_are_found() {
     let world = World::new();
     let none = world.run("init").text();
-    assert!(none.starts_with("claude-code  not found\ncodex        not found\n"), "{none}");
+    assert!(
+        none.starts_with("claude-code       not found\nclaude-code-tools not found\ncodex             not found\n"),
+        "{none}"
+    );
     assert!(
         none.ends_with("`readproof init HOST` shows the entry for one of them and asks before it writes\n"),
         "{none}"
@@ -395,20 +398,20 @@ fn the_hosts_that_are_found() {
     world.put("ws/.vscode/settings.json", "{}");
     fs::create_dir(world.at("home/.codex")).unwrap();
     let some = world.run("init").text();
-    assert!(some.contains(&format!("codex        found: {}\n", world.at("home/.codex").display())), "{some}");
-    assert!(some.contains("vscode       found: .vscode\n") && some.contains("`readproof init codex`"), "{some}");
+    assert!(some.contains(&format!("codex             found: {}\n", world.at("home/.codex").display())), "{some}");
+    assert!(some.contains("vscode            found: .vscode\n") && some.contains("`readproof init codex`"), "{some}");
     let json = world.run("init --json").json();
-    assert_eq!(json["hosts"].as_array().unwrap().len(), 8);
-    assert_eq!(json["hosts"][5]["found"], json!([".vscode"]));
-    assert_eq!(json["hosts"][5]["project_file"], json!(world.at("ws/.vscode/mcp.json").to_str().unwrap()));
-    assert_eq!(json["hosts"][1]["user_file"], json!(world.at("home/.codex/config.toml").to_str().unwrap()));
+    assert_eq!(json["hosts"].as_array().unwrap().len(), 9);
+    assert_eq!(json["hosts"][6]["found"], json!([".vscode"]));
+    assert_eq!(json["hosts"][6]["project_file"], json!(world.at("ws/.vscode/mcp.json").to_str().unwrap()));
+    assert_eq!(json["hosts"][2]["user_file"], json!(world.at("home/.codex/config.toml").to_str().unwrap()));
     assert_eq!(names_in(&world.at("ws")), [".vscode"]);
 }
 
 #[test]
 fn what_cannot_be_meant_is_a_usage_error() {
     let world = World::new();
-    world.run("init emacs").refused(2, &["invalid value 'emacs'", "claude-code"]);
+    world.run("init emacs").refused(2, &["invalid value 'emacs'", "claude-code-tools"]);
     world.run("init codex --scope system").refused(2, &["project", "user"]);
     world.run("init codex --yes --print").refused(2, &["cannot be used with"]);
     for flag in ["--yes", "--print", "--scope user"] {

@@ -20,8 +20,8 @@ const TRUST: &str = "\"trust\": true";
 
 /// Each host and scope, the file of its line, and what a new file holds of it.
 const LINES: &[(&str, &str, &str)] = &[
-    ("claude-code", "ws/.claude/settings.local.json", ALLOW),
-    ("claude-code --scope user", "home/.claude/settings.json", ALLOW),
+    ("claude-code-tools", "ws/.claude/settings.local.json", ALLOW),
+    ("claude-code-tools --scope user", "home/.claude/settings.json", ALLOW),
     ("codex", "ws/.codex/config.toml", DIRECT),
     ("codex --scope user", "home/.codex/config.toml", DIRECT),
     ("gemini", "ws/.gemini/settings.json", TRUST),
@@ -80,13 +80,13 @@ fn other_hosts_need_no_line() {
 fn a_person_is_asked_about_each() {
     let world = World::new();
     let (entry, line) = (world.at("ws/.mcp.json"), world.at("ws/.claude/settings.local.json"));
-    let said = world.typed("init claude-code", "y\nn\n");
+    let said = world.typed("init claude-code-tools", "y\nn\n");
     let question = format!("write this to {} too? [y/N] ", line.display());
     assert!(said.contains(&question) && said.contains("left out: the line for"), "{said}");
-    assert!(said.contains("claude-code gets ") && said.contains("it does not get "), "{said}");
+    assert!(said.contains("claude-code-tools gets ") && said.contains("it does not get "), "{said}");
     assert!(entry.exists() && !line.exists());
     // Only what is missing is asked about.
-    let said = world.typed("init claude-code", "y\n");
+    let said = world.typed("init claude-code-tools", "y\n");
     assert!(said.contains(&question) && !said.contains(&format!("write this to {}? ", entry.display())), "{said}");
     assert_eq!(world.get("ws/.claude/settings.local.json"), ALLOW);
 
@@ -100,14 +100,14 @@ fn a_person_is_asked_about_each() {
 /// Realistic files; the place of the addition is marked by `<HERE>`.
 const REAL: &[(&str, &str, &str, &str)] = &[
     (
-        "claude-code",
+        "claude-code-tools",
         "ws/.claude/settings.local.json",
         "// mine\r\n{\r\n\t\"permissions\": {\r\n\t\t\"allow\": [\r\n\t\t\t\"Bash(ls:*)\", // listing\r\n\t\t\t\"WebSearch\"<HERE>\r\n\t\t],\r\n\t\t\
          \"deny\": [ \"mcp__readproof__dry_run_diff\", \"Read(.env)\" ]\r\n\t},\r\n\t\"model\": \"opus\"\r\n}",
         ",\r\n\t\t\t\"mcp__readproof__read\",\r\n\t\t\t\"mcp__readproof__search\",\r\n\t\t\t\"mcp__readproof__list\",\r\n\t\t\t\"mcp__readproof__outline\"",
     ),
     (
-        "claude-code --scope user",
+        "claude-code-tools --scope user",
         "home/.claude/settings.json",
         "{\"model\":\"opus\",\"permissions\":{\"deny\":[\"Bash\"]<HERE>}}\n",
         ", \"allow\": [\"mcp__readproof__read\", \"mcp__readproof__search\", \"mcp__readproof__list\", \"mcp__readproof__outline\"]",
@@ -152,12 +152,17 @@ fn what_is_forbidden_stays_so() {
     let codex = "[features.code_mode]\nexcluded_tool_namespaces = [\"mcp__readproof\"]\n";
     for (words, file, text, rule) in [
         (
-            "claude-code",
+            "claude-code-tools",
             "ws/.claude/settings.local.json",
             r#"{"permissions": {"deny": ["mcp__readproof"]}}"#,
             "permissions.deny",
         ),
-        ("claude-code", "ws/.claude/settings.local.json", r#"{"permissions": {"ask": ["mcp__*"]}}"#, "permissions.ask"),
+        (
+            "claude-code-tools",
+            "ws/.claude/settings.local.json",
+            r#"{"permissions": {"ask": ["mcp__*"]}}"#,
+            "permissions.ask",
+        ),
         ("gemini", "ws/.gemini/settings.json", entry, "mcpServers.readproof.trust"),
         ("codex", "ws/.codex/config.toml", codex, "excluded_tool_namespaces"),
     ] {
@@ -175,8 +180,13 @@ fn what_is_forbidden_stays_so() {
 #[test]
 fn a_file_that_cannot_take_the_line_keeps_everything_unwritten() {
     for (words, file, text, says) in [
-        ("claude-code", "ws/.claude/settings.local.json", "{\"permissions\": {", "it cannot be parsed"),
-        ("claude-code", "ws/.claude/settings.local.json", "{\"permissions\": {\"allow\": \"all\"}}", "is not a list"),
+        ("claude-code-tools", "ws/.claude/settings.local.json", "{\"permissions\": {", "it cannot be parsed"),
+        (
+            "claude-code-tools",
+            "ws/.claude/settings.local.json",
+            "{\"permissions\": {\"allow\": \"all\"}}",
+            "is not a list",
+        ),
         ("codex", "ws/.codex/config.toml", "[features]\ncode_mode = true\n", "more than the entry"),
         ("codex", "ws/.codex/config.toml", "[features\n", "it cannot be parsed"),
         ("gemini", "ws/.gemini/settings.json", "{\"mcpServers\": {},", "it cannot be parsed"),
@@ -191,7 +201,7 @@ fn a_file_that_cannot_take_the_line_keeps_everything_unwritten() {
     // The entry can still be written alone.
     let world = World::new();
     world.put("ws/.claude/settings.local.json", "{");
-    assert!(world.run("init claude-code --yes --entry-only").text().contains("left out: "));
+    assert!(world.run("init claude-code-tools --yes --entry-only").text().contains("left out: "));
     assert!(world.at("ws/.mcp.json").exists());
 }
 
@@ -217,7 +227,7 @@ fn a_read_only_file_is_left_and_what_was_written_is_named() {
         command = world.ws.command("/usr/bin/setpriv");
         command.env("PATH", world.at("bin")).args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(program);
     }
-    let done = finish(command.args(["init", "claude-code", "--yes"]));
+    let done = finish(command.args(["init", "claude-code-tools", "--yes"]));
     done.refused(1, &["settings.local.json is left unchanged", "mcp__readproof", "the entry was written to"]);
     assert_eq!(world.get(file), "{}\n");
     assert!(world.at("ws/.mcp.json").exists());
@@ -226,7 +236,7 @@ fn a_read_only_file_is_left_and_what_was_written_is_named() {
 #[test]
 fn every_host_says_what_it_gets() {
     let world = World::new();
-    for host in ["claude-code", "codex", "opencode", "gemini", "cursor", "vscode", "zed"] {
+    for host in ["claude-code-tools", "codex", "opencode", "gemini", "cursor", "vscode", "zed"] {
         let json = world.run(&format!("init {host} --json")).json();
         assert!(json["gets"].as_str().unwrap().contains("search"), "{json}");
         let text = world.run(&format!("init {host} --yes")).text();
@@ -236,6 +246,6 @@ fn every_host_says_what_it_gets() {
         assert!((2..=3).contains(&about.len()) && lines.last() == about.last().copied(), "{text}");
         assert_eq!(json["does_not_get"].as_array().unwrap().len() + 1, about.len());
     }
-    let claude = world.run("init claude-code").text();
+    let claude = world.run("init claude-code-tools").text();
     assert!(claude.contains("Claude Code wants the file read by its own `Read` first"), "{claude}");
 }

@@ -1,4 +1,4 @@
-//! `readproof pi-session`: what a pi session's model holds, shown without touching anything.
+//! `readproof held` of a pi session, also by its old name `pi-session`: what the model holds, shown without touching anything.
 
 use readproof_core::text::ContentHash;
 use serde_json::{Value, json};
@@ -44,30 +44,33 @@ fn session(ws: &Workspace) -> String {
 
 #[test]
 fn what_is_held_and_why() {
-    let ws = Workspace::with(&[(&object(TEXT), TEXT)]);
+    let ws = Workspace::with(&[(&object(TEXT), TEXT), ("b.txt", "x\n")]);
     ws.put("../home/s.jsonl", session(&ws));
     let (root, hash) = (ws.path("").display().to_string(), |text: &str| ContentHash::of(text.as_bytes()).to_string());
     let held = format!(
-        "folder     {root}\n\
+        "session    ../home/s.jsonl (pi)\n\
+         folder     {root}\n\
+         workspace  {root}\n\
          entries    6 (1 lines skipped)\n\
          leaf       00000004, 4 entries since the barrier\n\
          barrier    none (1 compactions in all)\n\
-         texts      {root}/.pi/readcache/objects\n\
          held\n\
-         ├─ {root}/a.txt  whole file\n\
-         │  └─ lines 1-3 and the end  text {}  by read full in 00000002\n\
-         └─ {root}/b.txt  whole file\n\
+         ├─ a.txt  whole file  gone from disk\n\
+         │  └─ lines 1-3 and the end  text {}  by read full in 00000002  stale: 1-3, the end\n\
+         └─ b.txt  whole file\n\
          \u{20}  └─ lines 1-1 and the end  text {}  by write in 00000004\n",
         &hash(TEXT)[..12],
         &hash("x\n")[..12]
     );
     ws.run("pi-session ../home/s.jsonl --leaf 00000004").gives(&held);
+    ws.run("held --session ../home/s.jsonl --leaf 00000004").gives(&held);
+    ws.run("held --host pi --session ../home/s.jsonl --leaf 00000004").gives(&held);
     let now = ws.run("pi-session ../home/s.jsonl").text();
     assert!(now.contains(&format!("└─ {root}/b.txt (its write has no result yet)")), "{now}");
     assert!(now.contains("leaf       00000006, 5 entries since the barrier"), "{now}");
     let compacted = ws.run("pi-session ../home/s.jsonl --leaf 00000005").text();
     assert!(compacted.contains("barrier    00000005 (") && compacted.ends_with("held       nothing\n"), "{compacted}");
-    assert_eq!(ws.names(), [".pi"], "nothing is made");
+    assert_eq!(ws.names(), [".pi", "b.txt"], "nothing is made");
 }
 
 #[test]
@@ -81,9 +84,10 @@ fn as_json() {
     assert_eq!(of("pending"), json!([{"tool": "write", "path": ws.path("b.txt")}]));
     let span = json!({
         "lines": [1, 3], "end": true, "hash": ContentHash::of(TEXT.as_bytes()).to_string(), "total_lines": 3,
-        "entry": "00000002", "tool": "read", "mode": "full",
+        "entry": "00000002", "tool": "read", "mode": "full", "form": "disk", "now": "stale", "stale_lines": [[1, 3]],
     });
-    assert_eq!(of("files"), json!([{"path": ws.path("a.txt"), "whole": true, "spans": [span]}]));
+    assert_eq!(of("files"), json!([{"path": "a.txt", "whole": true, "disk": "gone", "spans": [span]}]));
+    assert_eq!((of("host"), of("workspace")), (json!("pi"), json!(ws.path(""))));
 }
 
 #[test]
@@ -96,7 +100,6 @@ fn without_stored_texts_the_older_tool_shows_nothing() {
         ws.put("../home/s.jsonl", session(&ws));
         let text = ws.run("pi-session ../home/s.jsonl --leaf 00000004").text();
         assert!(!text.contains("a.txt") && text.contains("b.txt  whole file"), "{text}");
-        assert_eq!(text.contains("reads of the older tool do not count"), stored.is_none(), "{text}");
     }
 }
 
@@ -118,6 +121,44 @@ fn what_cannot_be_shown() {
     ws.run("pi-session").refused(2, &["<FILE>"]);
     for file in ["empty.jsonl", "odd.jsonl"] {
         let text = ws.run(&format!("pi-session {file}")).text();
-        assert!(text.contains("unknown: no header of version 3") && text.contains("leaf       none"), "{text}");
+        assert!(
+            text.contains("unknown: the file does not say where it ran") && text.contains("leaf       none"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_transcript_that_was_copied_is_compared_with_another_workspace() {
+    let ws = Workspace::with(&[(&object(TEXT), TEXT), ("b.txt", "x\n"), ("a.txt", "a\nB\nc\n")]);
+    let copied = session(&ws).replace(&ws.path("").display().to_string(), "/nowhere/project");
+    ws.put("../home/copied.jsonl", copied);
+    let text = ws.run("held --session ../home/copied.jsonl --leaf 00000004").text();
+    assert!(text.contains("├─ a.txt  whole file\n") && text.contains("in 00000002  stale: 2\n"), "{text}");
+    assert!(text.contains("└─ b.txt  whole file\n") && text.ends_with("by write in 00000004\n"), "{text}");
+    let text = ws.run("held --session ../home/copied.jsonl --leaf 00000004 b.txt").text();
+    assert!(!text.contains("a.txt") && text.contains("b.txt"), "{text}");
+}
+
+#[test]
+fn the_newest_session_of_the_workspace_is_found() {
+    let ws = Workspace::with(&[("b.txt", "x\n")]);
+    ws.run("held --host pi").refused(1, &["no transcript of pi was found for this workspace", "--session FILE"]);
+    let put = |name: &str, text: String| ws.put(&format!("../home/.pi/agent/sessions/--w--/{name}.jsonl"), text);
+    put("2026-11-01T00-00-00-000Z_a", session(&ws));
+    put("2026-11-02T00-00-00-000Z_b", session(&ws).replace("00000006", "0000000b"));
+    put("2026-11-03T00-00-00-000Z_c", session(&ws).replace(&ws.path("").display().to_string(), "/elsewhere"));
+    assert_eq!(ws.run("held --host pi --json").json()["leaf"], "0000000b");
+    ws.run("held --host emacs").refused(2, &["--host emacs is not known; use one of readproof, pi"]);
+    ws.run("held --host pi --session x").refused(2, &["--session x is not a file"]);
+}
+
+#[test]
+fn denied_files_are_not_named() {
+    let ws = Workspace::with(&[("b.txt", "x\n"), (".aiignore", "b.txt\n")]);
+    ws.put("../home/s.jsonl", session(&ws));
+    for words in ["--leaf 00000004", "--leaf 00000006", "--leaf 00000004 b.txt"] {
+        let text = ws.run(&format!("held --session ../home/s.jsonl {words}")).text();
+        assert!(!text.contains("b.txt"), "{text}");
     }
 }

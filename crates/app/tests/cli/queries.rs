@@ -220,3 +220,103 @@ fn the_contract_says_what_is_so() {
         );
     }
 }
+
+/// What cannot be answered is logged with its code. A replay calls it right where the reason follows from stored texts, else
+/// unverifiable, and never wrong.
+#[test]
+fn calls_that_fail_are_logged_and_replayed() {
+    let ws = Workspace::with(&[("a.txt", "one\ntwo\n"), ("dir/b.txt", "b\n")]);
+    ws.put("bad.bin", b"a\xff\0");
+    // Calls are logged where there is a store.
+    ws.run("read a.txt --session s");
+    for (words, code) in [
+        ("read none.txt", "NOT_FOUND"),
+        ("read dir", "NOT_A_FILE"),
+        ("read a.txt --offset 9", "BAD_RANGE"),
+        ("grep --regex ( a.txt", "BAD_QUERY"),
+        ("read bad.bin", "NOT_TEXT"),
+    ] {
+        let done = ws.run(&format!("{words} --session s --set call_log=true --json"));
+        assert_ne!(done.code, Some(0), "{words}");
+        let log = ws.get(".readproof/log/s.calls");
+        assert!(log.lines().last().unwrap().contains(&format!("\"code\":\"{code}\"")), "{words}: {log}");
+    }
+    let said = ws.run("replay s --json").json();
+    let calls = said["sessions"].as_array().unwrap().iter().find(|log| log["log"] == "calls").unwrap();
+    assert_eq!(calls["wrong"].as_array().unwrap().len(), 0, "{calls}");
+    assert!(calls["verified_calls"].as_u64().unwrap() >= 2, "the range and the pattern: {calls}");
+}
+
+#[test]
+fn a_very_large_file_is_answered_within_strict_limits_and_replayed_as_far_as_it_is_kept() {
+    let text: String =
+        (1..=120_000).map(|number| format!("line {number} of a very large file, all of it text\n")).collect();
+    let ws = Workspace::with(&[("big.txt", &text), ("small.txt", "needle\n")]);
+    let strict = "--session s --set call_log=true --set file_bytes=1000000 --set answer_lines=5 --set answer_bytes=300";
+    ws.run("read small.txt --session s");
+    let refused = ws.run(&format!("read big.txt {strict}"));
+    assert!(refused.code == Some(1) && refused.err.contains("1000000"), "{refused:?}");
+    assert_eq!(ws.run(&format!("head big.txt -n 3 {strict}")).out.lines().count(), 3);
+    assert_eq!(
+        ws.run(&format!("tail big.txt -n 1 {strict}")).out,
+        "line 120000 of a very large file, all of it text\n"
+    );
+    let found = ws.run(&format!("grep 119999 big.txt {strict}"));
+    assert!(found.out.contains("119999") && found.out.lines().count() == 1, "{found:?}");
+    ws.run(&format!("read small.txt {strict}"));
+    let said = ws.run("replay s --json").json();
+    let calls = said["sessions"].as_array().unwrap().iter().find(|log| log["log"] == "calls").unwrap();
+    assert_eq!(calls["wrong"].as_array().unwrap().len(), 0, "{calls}");
+    let open: Vec<&str> =
+        calls["unverifiable"].as_array().unwrap().iter().map(|one| one["code"].as_str().unwrap()).collect();
+    assert!(open.iter().all(|code| ["not_kept", "failed"].contains(code)) && open.len() >= 3, "{calls}");
+    assert!(calls["verified_calls"].as_u64().unwrap() >= 1, "{calls}");
+}
+
+#[test]
+fn lines_that_cannot_be_written_are_said_and_the_answer_is_given() {
+    let ws = Workspace::with(&[("a.txt", "one\n")]);
+    let full = r#"trap '' XFSZ; ulimit -f 1; exec "$@""#;
+    ws.run("read a.txt --session s --set call_log=true");
+    let stat = "{\"op\":\"stat\",\"path\":\"a.txt\"}\n".repeat(9);
+    let done = ws.shell_fed(full, "query --set call_log=true", &stat);
+    assert_eq!(done.out.lines().filter(|line| line.contains("\"ok\":true")).count(), 9, "{done:?}");
+    assert!(done.err.contains("no line in the query log"), "{}", done.err);
+    // What was written is whole.
+    assert!(ws.run("replay").text().contains("0 wrong"));
+}
+
+/// Blame, lists of changes and reads in pi come out again; a stat says why it cannot.
+#[test]
+fn looking_back_and_reads_in_pi_are_replayed() {
+    let ws = Workspace::with(&[("a.txt", &numbered(30)), ("readproof.toml", "call_log = true\n")]);
+    ws.run("read a.txt --session s");
+    ws.run_args(&["edit", "a.txt", "--old", "30", "--new", "thirty", "--session", "s"]).text();
+    let call = |id: u64, name: &str, arguments: Value| json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": name, "arguments": arguments}});
+    let lines = [
+        json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}}),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        call(1, "file_history", json!({"path": "a.txt"})),
+        call(2, "blame", json!({"path": "a.txt"})),
+        call(3, "stat_file", json!({"path": "a.txt"})),
+    ];
+    let mcp = ws.feed("mcp", lines.map(|line| line.to_string()).join("\n") + "\n");
+    assert_eq!(mcp.out.lines().count(), 4, "{mcp:?}");
+    let header = json!({"type": "session", "version": 3, "id": "p", "cwd": ws.path("")});
+    let hello = json!({"id": 0, "op": "hello", "protocol": 1});
+    let reads = (1..4).map(|id| json!({"id": id, "op": "read", "path": "a.txt", "offset": id, "limit": 5}));
+    let mut input =
+        format!("{hello}\n{}\n", json!({"id": 9, "op": "read", "path": "a.txt", "header": header, "entries": []}));
+    reads.for_each(|read| input += &format!("{read}\n"));
+    assert_eq!(ws.feed("pi", input).out.lines().count(), 5);
+    fs::remove_file(ws.path("a.txt")).unwrap();
+    let said = ws.run("replay --json").json();
+    let (mut verified, mut open) = (0, Vec::new());
+    for log in said["sessions"].as_array().unwrap().iter().filter(|log| log["log"] == "calls") {
+        assert_eq!(log["wrong"].as_array().unwrap().len(), 0, "{log}");
+        verified += log["verified_calls"].as_u64().unwrap();
+        open.extend(log["unverifiable"].as_array().unwrap().iter().map(|one| one["code"].as_str().unwrap().to_owned()));
+    }
+    // A read, an edit, two looks back, four reads in pi.
+    assert!(verified >= 8 && open.contains(&"no_text".to_owned()), "{verified} {open:?} {said}");
+}

@@ -134,7 +134,7 @@ fn a_flag_that_cannot_be_meant_is_a_usage_error() {
         ("answer_lines=0", &["answer_lines = 0 will not do"]),
         ("answer_lines=-1", &["answer_lines = -1 will not do"]),
         ("answer_lines=1.5", &["answer_lines = 1.5 will not do"]),
-        ("answers=lean", &["answers = \"lean\" will not do", "\"seed\" or \"held\""]),
+        ("answers=most", &["answers = \"most\" will not do", "\"seed\", \"held\" or \"lean\""]),
         ("hard_links=maybe", &["\"allow\" or \"refuse\""]),
         ("sensitive=3", &["a list of patterns"]),
     ] {

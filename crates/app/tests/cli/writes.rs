@@ -29,8 +29,7 @@ fn what_was_edited_is_known() {
 fn all_places_are_edited_and_stated() {
     let ws = Workspace::with(&[("a.txt", &numbered(40))]);
     ws.read("a.txt");
-    ws.run("edit a.txt --session s --old 3 --new three")
-        .refused(1, &["occurs 14 times", "all=true to change every one"]);
+    ws.run("edit a.txt --session s --old 3 --new three").refused(1, &["occurs 14 times", "--all to change every one"]);
     let said = "edited a.txt: lines 3-3 are now 3-3, 13-13 are now 13-13, 23-23 are now 23-23, 30-39 are now 30-39; 40 lines\n";
     ws.run("edit a.txt --session s --old 3 --new three --all").gives(said);
     assert_eq!(ws.get("a.txt"), numbered(40).replace('3', "three"));

@@ -13,6 +13,7 @@ mod docs;
 mod finding;
 mod first;
 mod handles;
+mod hooks;
 mod listing;
 mod roots;
 mod symbols;

@@ -1,8 +1,8 @@
 //! Which operations can be run again from stored texts, and which only look, so that another machine may ask them.
 
 use super::{
-    Compare, CompareVersions, List, Operation, Outline, Patch, Read, ReadEnd, ReadSymbol, Rewind, Search, SearchFile,
-    ShowVersion, Write,
+    Blame, Compare, CompareVersions, History, List, Operation, Outline, Patch, Read, ReadEnd, ReadSymbol, Rewind,
+    Search, SearchFile, ShowVersion, Write,
 };
 
 /// What a replay does with an operation.
@@ -34,6 +34,12 @@ pub enum Again<'a> {
     Patch(&'a Patch),
     /// Earlier texts of files.
     Rewind(&'a Rewind),
+    /// The changes that were listed.
+    History(&'a History),
+    /// A text, and those that it came from.
+    Blame(&'a Blame),
+    /// Nothing: it looks at no text.
+    Stat,
     /// Nothing: its answer follows from more than texts.
     Nothing,
 }
@@ -56,11 +62,11 @@ impl Operation {
             Self::Write(write) => Again::Write(write),
             Self::Patch(patch) => Again::Patch(patch),
             Self::Rewind(rewind) => Again::Rewind(rewind),
-            Self::Stat { .. }
-            | Self::ListSymbols(_)
+            Self::History(history) => Again::History(history),
+            Self::Blame(blame) => Again::Blame(blame),
+            Self::Stat { .. } => Again::Stat,
+            Self::ListSymbols(_)
             | Self::ListFiles(_)
-            | Self::History(_)
-            | Self::Blame(_)
             | Self::Changes(_)
             | Self::Tell
             | Self::Context
@@ -76,6 +82,7 @@ impl Operation {
             | Self::Status
             | Self::ListSessions
             | Self::ShowSession
+            | Self::Held { .. }
             | Self::Branch { .. }
             | Self::Switch { .. }
             | Self::Fork { .. }
@@ -95,28 +102,22 @@ impl Operation {
     /// store needs the tools made for that, which also ask a person where a rule says so.
     #[must_use]
     pub fn only_looks(&self) -> bool {
-        let is_plain = matches!(
-            self,
-            Self::Stat { .. }
-                | Self::ListSymbols(_)
-                | Self::ListFiles(_)
-                | Self::History(_)
-                | Self::Blame(_)
-                | Self::Changes(_)
-        );
-        is_plain
-            || match self.again() {
-                Again::Write(_) | Again::Patch(_) | Again::Rewind(_) | Again::Nothing => false,
-                Again::Read(_)
-                | Again::Symbol(_)
-                | Again::End(_)
-                | Again::InFile(_)
-                | Again::Search(_)
-                | Again::Outline(_)
-                | Again::List(_)
-                | Again::Compare(_)
-                | Again::CompareVersions(_)
-                | Again::Version(_) => true,
-            }
+        match self.again() {
+            Again::Write(_) | Again::Patch(_) | Again::Rewind(_) => false,
+            Again::Nothing => matches!(self, Self::ListSymbols(_) | Self::ListFiles(_) | Self::Changes(_)),
+            Again::Read(_)
+            | Again::Symbol(_)
+            | Again::End(_)
+            | Again::InFile(_)
+            | Again::Search(_)
+            | Again::Outline(_)
+            | Again::List(_)
+            | Again::Compare(_)
+            | Again::CompareVersions(_)
+            | Again::Version(_)
+            | Again::History(_)
+            | Again::Blame(_)
+            | Again::Stat => true,
+        }
     }
 }

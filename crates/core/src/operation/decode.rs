@@ -443,6 +443,7 @@ impl Given {
                 limit: self.number("limit")?,
             }),
             "status" => Operation::Status,
+            "held" => Operation::Held { path: self.word("path")? },
             "list_sessions" => Operation::ListSessions,
             "show_session" => Operation::ShowSession,
             "branch" => Operation::Branch { at: self.number("at")? },
@@ -696,6 +697,8 @@ mod tests {
             Operation::Tell,
             Operation::Context,
             Operation::Status,
+            Operation::Held { path: Some("a".into()) },
+            Operation::Held { path: None },
             Operation::ListSessions,
             Operation::ShowSession,
             Operation::Replay,
@@ -708,7 +711,7 @@ mod tests {
     fn what_is_encoded_is_decoded_to_the_same() {
         let all = [reads(), finds(), changes(), histories(), others()].concat();
         let names: alloc::collections::BTreeSet<&str> = all.iter().map(Operation::name).collect();
-        assert_eq!(names.len(), 45, "every operation is among them");
+        assert_eq!(names.len(), 46, "every operation is among them");
         for operation in all {
             assert_eq!(decoded(&operation).as_ref(), Ok(&operation));
             let normal = operation.normalised();

@@ -335,6 +335,7 @@ impl Operation {
             Self::Refresh(refresh) => {
                 fields.with("path", &refresh.path).maybe("offset", refresh.offset).maybe("limit", refresh.limit)
             }
+            Self::Held { path } => fields.maybe("path", path.as_ref()),
             Self::Branch { at } => fields.maybe("at", *at),
             Self::Switch { to } => fields.with("to", *to),
             Self::Fork { from, into } => fields.maybe("from", *from).maybe("into", into.as_ref()),
@@ -418,6 +419,7 @@ mod tests {
                 r#"forget paths=["a", "b"] before="v3" dry_run=true"#,
             ),
             (Operation::Branch { at: None }, "branch"),
+            (Operation::Held { path: Some("a".into()) }, r#"held path="a""#),
             (Operation::Status, "status"),
         ];
         for (operation, expected) in cases {

@@ -1,6 +1,8 @@
 //! The rules that an answer was made by, each with an id that is written into every record. A rule that would give other bytes
 //! for the same text and question gets another id; the vectors of `testkit/tests/queries.rs` fail otherwise.
 
+use super::{Again, Operation};
+
 /// The id of a rule.
 pub type RuleId = &'static str;
 
@@ -43,51 +45,35 @@ pub fn tokens(bytes: u64) -> u64 {
     bytes.div_ceil(4)
 }
 
-impl super::Operation {
+/// Of what only tells of names, numbers and settings.
+const PLAIN: &[RuleId] = &[TOKENS, POLICY, CANONICAL];
+const DIFFS: &[RuleId] = &[LINES, DECODING, DIFF, CUT, TOKENS, POLICY, CANONICAL];
+const EDITS: &[RuleId] = &[LINES, DECODING, DIFF, TOKENS, POLICY, EDIT, MERGE, CANONICAL];
+const NAMES: &[RuleId] = &[LINES, TOKENS, POLICY, LIST, CANONICAL];
+
+impl Operation {
     /// The rules that decide what the answer to this operation is, in the order of [`ALL`].
     #[must_use]
     pub fn rules(&self) -> &'static [RuleId] {
-        match self {
-            Self::Read(_) => &[LINES, DECODING, DIFF, CUT, PARTIAL, TOKENS, POLICY, CANONICAL],
-            Self::ReadSymbol(_) => &[LINES, DECODING, DIFF, CUT, TOKENS, POLICY, SYMBOLS, CANONICAL],
-            Self::ReadEnd(_) => &[LINES, DECODING, CUT, TOKENS, POLICY, CANONICAL],
-            Self::SearchFile(_) | Self::Search(_) => &[LINES, DECODING, SEARCH, CUT, TOKENS, POLICY, CANONICAL],
-            Self::ListSymbols(_) => &[LINES, DECODING, TOKENS, POLICY, SYMBOLS, CANONICAL],
-            Self::Outline(_) => &[LINES, DECODING, CUT, TOKENS, POLICY, SYMBOLS, OUTLINE, CANONICAL],
-            Self::List(_) | Self::ListFiles(_) => &[LINES, TOKENS, POLICY, LIST, CANONICAL],
-            Self::Compare(_) | Self::CompareVersions(_) | Self::Changes(_) | Self::Tell => {
-                &[LINES, DECODING, DIFF, CUT, TOKENS, POLICY, CANONICAL]
+        match self.again() {
+            Again::Read(_) => &[LINES, DECODING, DIFF, CUT, PARTIAL, TOKENS, POLICY, CANONICAL],
+            Again::Compare(_) | Again::CompareVersions(_) | Again::Version(_) | Again::Blame(_) => DIFFS,
+            Again::Symbol(_) => &[LINES, DECODING, DIFF, CUT, TOKENS, POLICY, SYMBOLS, CANONICAL],
+            Again::End(_) => &[LINES, DECODING, CUT, TOKENS, POLICY, CANONICAL],
+            Again::InFile(_) | Again::Search(_) => &[LINES, DECODING, SEARCH, CUT, TOKENS, POLICY, CANONICAL],
+            Again::Outline(_) => &[LINES, DECODING, CUT, TOKENS, POLICY, SYMBOLS, OUTLINE, CANONICAL],
+            Again::List(_) => NAMES,
+            Again::Write(_) | Again::Patch(_) | Again::Rewind(_) => EDITS,
+            Again::History(_) | Again::Stat => PLAIN,
+            Again::Nothing => {
+                let of: [(bool, &[RuleId]); 4] = [
+                    (matches!(self, Self::ListSymbols(_)), &[LINES, DECODING, TOKENS, POLICY, SYMBOLS, CANONICAL]),
+                    (matches!(self, Self::ListFiles(_)), NAMES),
+                    (matches!(self, Self::Changes(_) | Self::Tell), DIFFS),
+                    (matches!(self, Self::Resolve { .. }), EDITS),
+                ];
+                of.into_iter().find_map(|(is_it, rules)| is_it.then_some(rules)).unwrap_or(PLAIN)
             }
-            Self::Write(_) | Self::Patch(_) | Self::Rewind(_) | Self::Resolve { .. } => {
-                &[LINES, DECODING, DIFF, TOKENS, POLICY, EDIT, MERGE, CANONICAL]
-            }
-            Self::ShowVersion(_) | Self::Blame(_) => &[LINES, DECODING, DIFF, CUT, TOKENS, POLICY, CANONICAL],
-            Self::Stat { .. }
-            | Self::History(_)
-            | Self::Context
-            | Self::Checkpoint { .. }
-            | Self::ListConflicts { .. }
-            | Self::ShowConflict { .. }
-            | Self::Propose { .. }
-            | Self::ListApprovals { .. }
-            | Self::ShowApproval { .. }
-            | Self::Decide { .. }
-            | Self::Refresh(_)
-            | Self::Status
-            | Self::ListSessions
-            | Self::ShowSession
-            | Self::Branch { .. }
-            | Self::Switch { .. }
-            | Self::Fork { .. }
-            | Self::Compact { .. }
-            | Self::EditContext { .. }
-            | Self::Distrust { .. }
-            | Self::Replay
-            | Self::Collect(_)
-            | Self::Forget(_)
-            | Self::CheckPolicy { .. }
-            | Self::ListPolicy
-            | Self::Doctor => &[TOKENS, POLICY, CANONICAL],
         }
     }
 }

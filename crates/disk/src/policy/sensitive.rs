@@ -2,7 +2,10 @@
 //! every name its links lead through. Reads no file; when in doubt, a file is sensitive.
 
 use globset::{Glob, GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
-use std::sync::OnceLock;
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, OnceLock},
+};
 
 use crate::{
     locate::{FileRef, Opened},
@@ -10,6 +13,9 @@ use crate::{
     snapshot::Snapshot,
     snapshot::spelling::on_disk,
 };
+
+/// How many names are remembered at most.
+const MET: usize = 1000;
 
 /// The default patterns. Names that most likely hold source code or prose about secrets are excepted.
 pub const STANDARD_PATTERNS: &[&str] = &[
@@ -51,6 +57,8 @@ pub struct Sensitive {
     patterns: Vec<String>,
     /// `None` inside when they cannot be compiled, and then everything matches.
     ready: OnceLock<Option<Compiled>>,
+    /// What the patterns say of names that were read before; they never change.
+    met: Arc<Mutex<BTreeMap<String, bool>>>,
 }
 
 #[derive(Clone, Debug)]
@@ -121,7 +129,7 @@ impl Sensitive {
         for pattern in patterns.iter().filter(|pattern| !STANDARD_PATTERNS.contains(&pattern.as_str())) {
             Pattern::parse(pattern)?;
         }
-        Ok(Self { patterns, ready: OnceLock::new() })
+        Ok(Self { patterns, ready: OnceLock::new(), met: Arc::default() })
     }
 
     fn compile(&self) -> Option<Compiled> {
@@ -152,7 +160,21 @@ impl Sensitive {
     /// As [`Self::is_sensitive`] for a file that was read: judged by the names it was opened by, wherever its links lead now.
     #[must_use]
     pub fn is_sensitive_read(&self, file: &FileRef, read: &Snapshot) -> bool {
-        self.matches(file.name()) || read.led.iter().any(|name| self.matches(name))
+        self.matches_again(file.name()) || read.led.iter().any(|name| self.matches(name))
+    }
+
+    /// The same as [`Self::matches`] for a name that is often asked about. Another thread that asks this moment is not waited for.
+    fn matches_again(&self, name: &str) -> bool {
+        let Ok(mut met) = self.met.try_lock() else { return self.matches(name) };
+        if let Some(known) = met.get(name) {
+            return *known;
+        }
+        let found = self.matches(name);
+        if met.len() >= MET {
+            met.clear();
+        }
+        met.insert(name.to_owned(), found);
+        found
     }
 
     pub(super) fn patterns(&self) -> &[String] {

@@ -47,6 +47,12 @@ impl Scratch {
         let path = self.path.join(name);
         fs::write(&path, text).map_err(|source| RootError::Io { path, source })
     }
+
+    /// The text of a file in it; none if there is no such file, or it is not text. `name` must not come from a caller.
+    #[must_use]
+    pub fn text(&self, name: &str) -> Option<String> {
+        fs::read_to_string(self.path.join(name)).ok()
+    }
 }
 
 impl Drop for Scratch {

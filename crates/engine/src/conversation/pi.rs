@@ -3,33 +3,31 @@
 
 mod call;
 mod moment;
-mod session;
 mod texts;
 
+pub(crate) use call::ask_of_page;
 pub use call::{PiCall, PiCut, PiGiven, PiInstead, PiMeta, instead};
-pub use session::{PiFile, PiSession, PiSpan, PiView, pi_session};
 pub use texts::PiSources;
 
 use readproof_core::{
     decide::Reason,
-    path::PathKey,
     text::{ContentHash, Text},
 };
-use readproof_disk::{Appended, Create, Loaded, Objects, Root, StoreError, Stores, TranscriptFile};
+use readproof_disk::{Appended, Create, Loaded, Objects, StoreError, Stores, TranscriptFile};
 use readproof_hosts::pi::{EntryRef, Known, Pushed, Source, Transcript};
-use std::{
-    borrow::Cow,
-    collections::{BTreeMap, BTreeSet},
-    path::Path,
-    sync::Arc,
-};
+use std::{borrow::Cow, path::Path, sync::Arc};
 
+use super::{alias, batch::Batch};
 use crate::{Engine, Error, Notice, ShownText};
-use session::MOST;
 use texts::OBJECTS;
+
+/// The largest session file that is read.
+const MOST: u64 = 1 << 30;
 
 /// A pi session.
 pub struct PiConversation {
+    /// The name of its file; empty if entries are sent.
+    file: String,
     transcript: Transcript,
     backing: Backing,
     distrusted: bool,
@@ -37,36 +35,10 @@ pub struct PiConversation {
     later: Option<Vec<Text>>,
     /// What the next answer has to say.
     notices: Vec<Notice>,
-    batch: Batch,
+    batch: Batch<EntryRef>,
     /// Where relative paths of reads start, and the workspace's path through a symbolic link.
     cwd: String,
     alias: Option<(String, String)>,
-}
-
-/// The answers to one message of the model. The model sees none of them before it sees all. If two of them are about
-/// different versions of a file, "unchanged" would be ambiguous.
-#[derive(Default)]
-struct Batch {
-    message: Option<EntryRef>,
-    answered: BTreeMap<PathKey, BTreeSet<ContentHash>>,
-}
-
-impl Batch {
-    /// Continues with the calls of this message, or starts over for a new one.
-    fn continue_with(&mut self, message: Option<EntryRef>) {
-        if self.message != message {
-            *self = Self { message, ..Self::default() };
-        }
-    }
-
-    /// Whether an answer was about another version of the file.
-    fn holds_other(&self, path: &PathKey, text: ContentHash) -> bool {
-        self.answered.get(path).is_some_and(|texts| texts.iter().any(|other| *other != text))
-    }
-
-    fn answer(&mut self, path: PathKey, text: ContentHash) {
-        self.answered.entry(path).or_default().insert(text);
-    }
 }
 
 /// Where the session's entries and texts are stored.
@@ -118,6 +90,7 @@ impl PiConversation {
         let (cwd, alias) = (engine.shared.bearings.cwd.clone(), alias(&engine.root));
         let backing = Backing { file: None, texts };
         Self {
+            file: String::new(),
             transcript,
             backing,
             distrusted: false,
@@ -136,8 +109,39 @@ impl PiConversation {
     pub fn open(engine: &Engine, file: &Path) -> Result<Self, Error> {
         let mut conversation = Self::new(engine);
         conversation.backing.file = Some(TranscriptFile::open(file, MOST)?);
+        conversation.file = file.display().to_string();
         conversation.follow()?;
         Ok(conversation)
+    }
+
+    /// The same, to look at it: it may be a copy of a session that ran elsewhere, whose folder then stands for this workspace.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn open_copy(engine: &Engine, file: &Path) -> Result<Self, Error> {
+        let mut conversation = Self::open(engine, file)?;
+        if let Some(ran_in) = conversation.transcript.cwd().map(str::to_owned) {
+            let (here, there) = (engine.root.path(), Path::new(&ran_in));
+            let is_alias = conversation.alias.as_ref().is_some_and(|(from, _)| there.starts_with(from));
+            if !is_alias && !there.starts_with(here) && !here.starts_with(there) {
+                conversation.transcript.rename(&ran_in, &here.display().to_string());
+            }
+            conversation.cwd = ran_in;
+        }
+        Ok(conversation)
+    }
+
+    /// A call at this entry, or at the last one.
+    ///
+    /// # Errors
+    /// [`Error::NoHostEntry`] when the session has no such entry.
+    pub fn call_at(&mut self, leaf: Option<&str>) -> Result<PiCall<'_>, Error> {
+        let leaf = leaf.map(str::to_owned).or_else(|| self.last());
+        let is_known = leaf.as_ref().is_none_or(|leaf| self.transcript.find(leaf).is_some());
+        match leaf {
+            Some(entry) if !is_known => Err(Error::NoHostEntry { file: self.file.clone().into(), entry }),
+            leaf => Ok(self.call(leaf.as_deref())),
+        }
     }
 
     /// Reads what was appended to the file since.
@@ -234,9 +238,4 @@ impl PiConversation {
     fn known_at(&mut self, place: Option<EntryRef>) -> Known<'_> {
         self.transcript.known_at(place, &self.backing)
     }
-}
-
-/// If the workspace was opened through a symbolic link, that path and the real one.
-fn alias(root: &Root) -> Option<(String, String)> {
-    root.alias().map(|(from, to)| (from.to_owned(), to.to_owned()))
 }

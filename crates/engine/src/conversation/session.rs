@@ -10,10 +10,10 @@ use readproof_core::{
     text::{ContentHash, Form, Text},
 };
 use readproof_disk::{Create, FileRef, Loaded, SessionName, Snapshot};
-use readproof_hosts::session::{Call, EntryId, EntryKind, Focus};
+use readproof_hosts::session::{Call, EntryId, EntryKind, Focus, ListedEntry};
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Conversation, ConversationStatus, FileStatus, NotOurs};
+use super::{Conversation, ConversationStatus, FileStatus, Holding, HoldingFile, NotOurs, Proof};
 use crate::{
     Engine, Error, RecentFile,
     door::{Receipt, Refreshed},
@@ -131,6 +131,10 @@ impl Conversation for LoggedSession {
         engine.record(context, pending)
     }
 
+    fn holding(&mut self, engine: &Engine) -> Result<Holding, Error> {
+        holding(engine, self.name()?)
+    }
+
     fn known_files(&mut self, engine: &Engine) -> Result<Vec<PathKey>, Error> {
         engine.with_session(self.name()?, Create::No, |session| {
             session.knowledge().paths().map(|(path, _)| path.clone()).collect()
@@ -217,6 +221,71 @@ pub(super) fn refresh(
     let at = engine.now();
     let entry = engine.with_session(name, create, |session| session.refresh(paths.clone(), scope, at))??;
     Ok(Refreshed { paths, scope, found: true, entry: Some(entry) })
+}
+
+/// What a session's branch proves. A file with an unconfirmed answer is not listed as held.
+fn holding(engine: &Engine, name: &SessionName) -> Result<Holding, Error> {
+    let answers = engine.settings().answers;
+    engine.with_session(name, Create::No, |session| {
+        let transcript = session.transcript();
+        let (entries, knowledge) = (transcript.entries(), transcript.knowledge());
+        let is_compaction = |entry: &&ListedEntry<'_>| matches!(entry.kind, EntryKind::Compact { .. });
+        let branch: BTreeSet<EntryId> = transcript.branch(transcript.leaf().map(EntryId)).into_iter().collect();
+        let barrier = entries.iter().rev().filter(is_compaction).find(|entry| branch.contains(&entry.id));
+        let proof = |held: &Held| {
+            let entry = transcript.named(EntryId(held.at()));
+            let (tool, mode) = transcript.entry(entry).map_or(("", None), |entry| called(&entry.kind));
+            Proof { entry: entry.to_string(), tool, mode }
+        };
+        let distrusted = transcript.is_distrusted().then(|| Reason::HostAlters.sentence());
+        let file = |(path, held): (&PathKey, &[Held])| HoldingFile {
+            path: path.to_string(),
+            whole: knowledge.holds_whole(path, Form::Disk, answers).is_some(),
+            spans: held.iter().map(|held| (held.clone(), proof(held))).collect(),
+        };
+        let counts = |path: &PathKey| distrusted.is_none() && !transcript.is_pending(path);
+        Holding {
+            host: "readproof",
+            session: name.to_string(),
+            leaf: transcript.leaf().map(|leaf| transcript.named(EntryId(leaf)).to_string()),
+            barrier: barrier.map(|entry| entry.id.to_string()),
+            window: transcript.window().0,
+            entries: entries.len(),
+            compactions: entries.iter().filter(is_compaction).count(),
+            files: knowledge.paths().filter(|(path, _)| counts(path)).map(file).collect(),
+            pending: entries.iter().filter(|entry| branch.contains(&entry.id)).filter_map(unconfirmed).collect(),
+            distrusted,
+            ..Holding::default()
+        }
+    })
+}
+
+/// What was called, and how a read was answered.
+fn called(kind: &EntryKind<'_>) -> (&'static str, Option<Mode>) {
+    match kind {
+        EntryKind::Read { answer, .. } => ("read", Mode::parse(&answer.mode)),
+        EntryKind::Write { .. } => ("write", None),
+        EntryKind::Seen { .. }
+        | EntryKind::Refresh { .. }
+        | EntryKind::Compact { .. }
+        | EntryKind::ContextEdit { .. }
+        | EntryKind::Unknown => ("", None),
+    }
+}
+
+/// A call of which it is not known whether its result reached the model.
+fn unconfirmed(entry: &ListedEntry<'_>) -> Option<(&'static str, Option<String>)> {
+    match &entry.kind {
+        EntryKind::Read { answer, delivered: false } => Some(("read", Some(answer.path.clone()))),
+        EntryKind::Write { path, delivered: false } => Some(("write", Some((*path).to_owned()))),
+        EntryKind::Read { .. }
+        | EntryKind::Write { .. }
+        | EntryKind::Seen { .. }
+        | EntryKind::Refresh { .. }
+        | EntryKind::Compact { .. }
+        | EntryKind::ContextEdit { .. }
+        | EntryKind::Unknown => None,
+    }
 }
 
 /// The state of a session's branch. A file with an unconfirmed answer is not listed as held.

@@ -10,28 +10,18 @@ use readproof_hosts::{
 };
 use std::{
     mem,
-    sync::{Arc, Condvar, Mutex, MutexGuard, Weak},
-    thread::{self, JoinHandle},
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
-use super::{CallRecord, Concern, Error, Notice};
+use super::{CallRecord, Concern, Error, Notice, StoodOn, later::Later, record::PastCall};
 use crate::{Engine, conversation::locked};
-
-/// How long the first line of a batch waits for others.
-const BATCH: Duration = Duration::from_millis(20);
 
 /// How old the newest line may be before it is signed.
 const UNSIGNED: Duration = Duration::from_secs(1);
 
 /// How long the thread sleeps if nothing is to be done.
 const IDLE: Duration = Duration::from_secs(3600);
-
-/// As many lines are a batch at once.
-const FULL: usize = 256;
-
-/// A call waits while more lines than this are not written yet: memory is finite.
-const MOST_WAITING: usize = 20_000;
 
 /// How long the end of a program waits for the last lines.
 const LAST_LINES: Duration = Duration::from_secs(5);
@@ -66,40 +56,23 @@ impl Auditing {
 /// Takes each signed checkpoint to a place outside the store. A failure is told with the next answer.
 pub type Witness = Arc<dyn Fn(&str) -> Result<(), String> + Send + Sync>;
 
-/// What calls and the writing thread share.
-#[derive(Default)]
-struct Queue {
-    state: Mutex<State>,
-    changed: Condvar,
+/// A call that waits for its line.
+struct Waiting {
+    /// The how many-th call of this process it is, from 1.
+    seq: u64,
+    past: Arc<PastCall>,
 }
 
-#[derive(Default)]
-struct State {
-    waiting: Vec<Pending>,
-    /// How many calls were made.
-    calls: u64,
-    /// Up to which call lines are durable, or are known to have failed.
-    durable: u64,
-    /// Up to which call lines are written, or are known to have failed.
-    written: u64,
-    /// Whether a call waits for the disk.
-    is_urgent: bool,
-    /// Whether the program ends.
-    is_over: bool,
-    /// The calls whose lines could not be written.
-    failed: Vec<u64>,
-    /// How calls are counted; none before the first, and while there is no store.
-    begun: Option<Begun>,
-    is_running: bool,
-}
+/// How this process counts its calls; none before the first, and while there is no store.
+type Counting = Arc<Mutex<Option<Begun>>>;
 
 /// The concern.
 struct Audit {
     /// Without this concern: for the store, the clock and notices.
     engine: Engine,
-    queue: Arc<Queue>,
+    list: Arc<Later<Waiting>>,
+    counting: Counting,
     witness: Option<Witness>,
-    thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Engine {
@@ -109,8 +82,8 @@ impl Engine {
         if self.shared.settings.audit == Auditing::Off {
             return self;
         }
-        let (engine, queue, thread) = (self.clone(), Arc::default(), Mutex::default());
-        self.with_concern(Arc::new(Audit { engine, queue, witness, thread }))
+        let (engine, list, counting) = (self.clone(), Arc::default(), Arc::default());
+        self.with_concern(Arc::new(Audit { engine, list, counting, witness }))
     }
 
     /// Waits, for a few seconds at most, until every call has its line: for the end of a program.
@@ -173,71 +146,38 @@ impl Engine {
 
 impl Concern for Audit {
     fn after(&self, record: &CallRecord<'_>) {
-        let facts = facts(record);
-        let must_last = facts.is_ok
-            && (record.operation.is_change()
-                || record.version().is_some()
-                || record.stood_on.iter().any(|file| file.before != file.after));
-        let mut state = locked(&self.queue.state);
-        while state.waiting.len() >= MOST_WAITING && self.is_writing(&state) {
-            state = self.wait(state, BATCH);
-        }
-        state.calls += 1;
-        let seq = state.calls;
-        if state.begun.is_none() {
-            state.begun = self.begin();
-        }
-        if let Some(begun) = &state.begun {
-            // Without a count a killed process is not missed; the line itself is written all the same.
-            let _ = begun.calls(seq);
-        }
-        state.waiting.push(Pending { seq, facts });
-        state.is_urgent |= must_last;
-        if !state.is_running {
-            state.is_running = self.start();
-        }
-        if must_last || state.waiting.len() == 1 || state.waiting.len() >= FULL {
-            self.queue.changed.notify_all();
-        }
-        while must_last && state.durable < seq && self.is_writing(&state) {
-            state = self.wait(state, UNSIGNED);
+        let past = Arc::clone(record.past());
+        let (bytes, has_changed) = (past.text.len(), past.has_changed);
+        let (engine, counting, witness) = (&self.engine, &self.counting, &self.witness);
+        let make = |seq| {
+            count(engine, counting, seq);
+            Waiting { seq, past }
+        };
+        let (engine, counting, witness) = (engine.clone(), Arc::clone(counting), witness.clone());
+        let work = move |list: &Later<Waiting>| {
+            Writing { list, engine, counting, witness, writer: None, signed: None, told: false }.run();
+        };
+        let (seq, _unwritten) = self.list.add((bytes, has_changed), make, ("audit", work));
+        if has_changed {
+            self.list.wait_for(seq);
         }
     }
 
     fn finish(&self) {
-        let end = Instant::now() + LAST_LINES;
-        let mut state = locked(&self.queue.state);
-        state.is_over = true;
-        self.queue.changed.notify_all();
-        while self.is_writing(&state) && Instant::now() < end {
-            state = self.wait(state, BATCH);
-        }
+        self.list.end(LAST_LINES);
     }
 }
 
-impl Audit {
-    fn begin(&self) -> Option<Begun> {
-        let store = self.engine.store(Create::Yes).ok().flatten()?;
-        Begun::new(&*store).ok()
+/// Counts a call before anything else, so that one that never gets its line is missed.
+fn count(engine: &Engine, counting: &Counting, seq: u64) {
+    let mut counting = locked(counting);
+    if counting.is_none() {
+        let store = engine.store(Create::Yes).ok().flatten();
+        *counting = store.and_then(|store| Begun::new(&*store).ok());
     }
-
-    /// Whether the thread that writes will come to what waits.
-    fn is_writing(&self, state: &State) -> bool {
-        state.is_running && locked(&self.thread).as_ref().is_some_and(|thread| !thread.is_finished())
-    }
-
-    fn wait<'s>(&self, state: MutexGuard<'s, State>, time: Duration) -> MutexGuard<'s, State> {
-        self.queue.changed.wait_timeout(state, time).unwrap_or_else(std::sync::PoisonError::into_inner).0
-    }
-
-    /// Starts the thread that writes. If there can be none, lines stay unwritten, and are counted.
-    fn start(&self) -> bool {
-        let (queue, engine, witness) = (Arc::downgrade(&self.queue), self.engine.clone(), self.witness.clone());
-        let run = move || Writing { queue, engine, witness, writer: None, signed: None, told: false }.run();
-        let started = thread::Builder::new().name("audit".to_owned()).spawn(run).ok();
-        let is_running = started.is_some();
-        *locked(&self.thread) = started;
-        is_running
+    if let Some(begun) = &*counting {
+        // Without a count a killed process is not missed; the line itself is written all the same.
+        let _ = begun.calls(seq);
     }
 }
 
@@ -248,9 +188,10 @@ impl Drop for Audit {
 }
 
 /// The thread that writes.
-struct Writing {
-    queue: Weak<Queue>,
+struct Writing<'l> {
+    list: &'l Later<Waiting>,
     engine: Engine,
+    counting: Counting,
     witness: Option<Witness>,
     writer: Option<AuditWriter>,
     /// When the log was signed last, and how many calls had lines then.
@@ -259,94 +200,50 @@ struct Writing {
     told: bool,
 }
 
-/// What to do next.
-struct Batch {
-    calls: Vec<Pending>,
-    is_urgent: bool,
-    is_over: bool,
-}
-
-impl Writing {
+impl Writing<'_> {
     fn run(mut self) {
-        let began = Instant::now();
-        while let Some(queue) = self.queue.upgrade() {
-            let batch = self.next(&queue);
-            let last = batch.calls.last().map(|call| call.seq);
-            let lasting = if batch.is_urgent { Lasting::Yes } else { Lasting::No };
-            let written = self.write(&batch.calls, lasting);
-            let is_due = self.signed.is_none_or(|(at, _)| at.elapsed() >= UNSIGNED) && began.elapsed() >= UNSIGNED;
-            let mut state = locked(&queue.state);
-            if let Some(last) = last {
-                if written.is_err() {
-                    state.failed.extend(batch.calls.iter().map(|call| call.seq));
-                }
-                state.written = last;
-                state.durable = if batch.is_urgent || written.is_err() { last } else { state.durable };
-            }
-            let written_all = state.written;
-            queue.changed.notify_all();
-            drop(state);
-            // After those that wait were told: a signature is not part of what is acknowledged.
-            let is_new = self.signed.is_none_or(|(_, calls)| calls < written_all);
-            if is_new
-                && written.is_ok()
-                && (batch.is_urgent || is_due || (batch.is_over && began.elapsed() >= UNSIGNED))
-            {
-                self.sign(written_all);
-            }
-            if batch.is_over && locked(&queue.state).waiting.is_empty() {
-                break;
-            }
-        }
-        let Some(queue) = self.queue.upgrade() else { return };
-        let mut state = locked(&queue.state);
-        if let Some(writer) = self.writer.take() {
-            writer.close(state.calls);
-        }
-        state.is_running = false;
-        queue.changed.notify_all();
-    }
-
-    /// Waits until something is to be done.
-    fn next(&self, queue: &Queue) -> Batch {
-        let mut state = locked(&queue.state);
-        let wait =
-            |state, time| queue.changed.wait_timeout(state, time).unwrap_or_else(std::sync::PoisonError::into_inner);
+        let (began, mut written, mut has_changed) = (Instant::now(), 0, false);
         loop {
-            let unsigned = self.signed.map_or(0, |(_, calls)| calls) < state.written;
-            if !state.waiting.is_empty() || state.is_over {
-                break;
+            let is_unsigned = self.signed.map_or(0, |(_, calls)| calls) < written;
+            let batch = self.list.next(if is_unsigned { UNSIGNED } else { IDLE });
+            let lasting = if batch.is_urgent { Lasting::Yes } else { Lasting::No };
+            let outcome = self.write(&batch.pieces, lasting);
+            // Who waits for a line that cannot be written waits in vain.
+            self.list.is_done(&batch, batch.is_urgent || outcome.is_err());
+            written = batch.upto;
+            has_changed |= batch.is_urgent;
+            // After those that wait were told: a signature is not part of what is acknowledged. A program that only looks and ends
+            // at once leaves it to the next one, unless nothing was ever signed.
+            has_changed |= self.writer.as_ref().is_some_and(|writer| !writer.was_signed());
+            let is_due = self.signed.map_or(began, |(at, _)| at).elapsed() >= UNSIGNED;
+            let is_last = batch.is_over && (has_changed || began.elapsed() >= UNSIGNED);
+            let is_new = self.signed.map_or(0, |(_, calls)| calls) < written;
+            if is_new && outcome.is_ok() && (is_due || is_last) {
+                self.sign(written);
             }
-            let (now, waited) = wait(state, if unsigned { UNSIGNED } else { IDLE });
-            state = now;
-            if waited.timed_out() && unsigned {
+            if batch.is_over {
                 break;
             }
         }
-        let end = Instant::now() + BATCH;
-        while !state.waiting.is_empty() && !state.is_urgent && !state.is_over && state.waiting.len() < FULL {
-            let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                break;
-            }
-            state = wait(state, left).0;
+        if let Some(writer) = self.writer.take() {
+            writer.close(self.list.count());
         }
-        let (calls, is_urgent) = (mem::take(&mut state.waiting), mem::take(&mut state.is_urgent));
-        Batch { calls, is_urgent, is_over: state.is_over }
     }
 
-    fn write(&mut self, calls: &[Pending], lasting: Lasting) -> Result<(), ()> {
+    fn write(&mut self, calls: &[Waiting], lasting: Lasting) -> Result<(), ()> {
         if calls.is_empty() {
             return Ok(());
         }
-        let mut written = self.append(calls, lasting);
+        let calls: Vec<Pending> =
+            calls.iter().map(|Waiting { seq, past }| Pending { seq: *seq, facts: facts(past) }).collect();
+        let mut written = self.append(&calls, lasting);
         if matches!(
             written,
             Err(Error::Audit(AuditError::Store(StoreError::Gone { .. }) | AuditError::NotAsSigned { .. }))
         ) {
             // Another process put the log aside, or it has to be now.
             self.writer = None;
-            written = self.append(calls, lasting);
+            written = self.append(&calls, lasting);
         }
         written.map_err(|why| {
             self.writer = None;
@@ -368,8 +265,7 @@ impl Writing {
 
     fn open(&self) -> Result<AuditWriter, Error> {
         let store = self.engine.store(Create::Yes)?.ok_or(Error::NoConversation)?;
-        let queue = self.queue.upgrade();
-        let begun = queue.as_ref().and_then(|queue| locked(&queue.state).begun.clone());
+        let begun = locked(&self.counting).clone();
         let begun = match begun {
             Some(begun) => begun,
             None => Begun::new(&*store)?,
@@ -379,12 +275,13 @@ impl Writing {
         if let Some(aside) = writer.aside() {
             self.engine.add_notice(Notice::AuditPutAside(aside.to_owned()));
         }
-        if let Some(queue) = queue {
-            let mut state = locked(&queue.state);
-            let begun = writer.begun();
-            begun.calls(state.calls)?;
-            state.begun = Some(begun);
-        }
+        let begun = writer.begun();
+        // No call is counted in between.
+        self.list.at_count(|calls| {
+            let counted = begun.calls(calls);
+            *locked(&self.counting) = Some(begun.clone());
+            counted
+        })?;
         Ok(writer)
     }
 
@@ -407,29 +304,28 @@ impl Writing {
 }
 
 /// What the line of a call is made of.
-fn facts(record: &CallRecord<'_>) -> CallFacts {
-    let text = record.text().into_owned();
-    let file = |file: &super::StoodOn| FileFacts {
+fn facts(past: &PastCall) -> CallFacts {
+    let file = |file: &StoodOn| FileFacts {
         path: file.path.clone(),
         before: file.before.map(Sha),
         after: file.after.map(Sha),
         sensitive: file.sensitive,
     };
     CallFacts {
-        at: record.at,
-        caller: record.caller.clone(),
-        conversation: record.conversation.map(str::to_owned),
-        tool: record.operation.name(),
-        args: record.operation.fields(),
-        code: record.code(),
-        is_ok: record.error().is_none(),
-        files: record.stood_on.iter().map(file).collect(),
-        approval: record.approval.map(|id| id.to_string()),
-        version: record.version().map(|id| id.to_string()),
-        us: u64::try_from(record.took.as_micros()).unwrap_or(u64::MAX),
-        tokens: tokens(text.len() as u64),
-        text,
-        rules: record.rules(),
-        is_sensitive: record.is_sensitive(),
+        at: past.at,
+        caller: past.caller.clone(),
+        conversation: past.conversation.clone(),
+        tool: past.operation.name(),
+        args: past.operation.fields(),
+        code: past.code,
+        is_ok: past.is_ok(),
+        files: past.stood_on.iter().map(file).collect(),
+        approval: past.approval.map(|id| id.to_string()),
+        version: past.version.map(|id| id.to_string()),
+        us: u64::try_from(past.took.as_micros()).unwrap_or(u64::MAX),
+        tokens: tokens(past.text.len() as u64),
+        text: past.text.clone(),
+        rules: past.operation.rules(),
+        is_sensitive: past.is_sensitive,
     }
 }

@@ -1,31 +1,36 @@
-//! Writes the query log: what the record of a call says, in the form that a replay needs. A program that serves many calls hands
-//! lines to a thread, so that no read waits; a change waits until its line is on the disk. Text of a sensitive file never gets here,
-//! and a log that cannot be written costs the line, never the answer.
+//! Writes the query log: what the record of a call says, in the form that a replay needs. A program that serves many calls leaves
+//! that to a thread, so that no read waits; a change waits until its line is on the disk. Text of a sensitive file never gets here.
+//! A log that cannot be written costs the line, never the answer; what was lost is said with the next answer, and in the log as
+//! soon as that can be written again.
 
 use readproof_core::{
     operation::Operation,
     text::{ContentHash, Text},
 };
-use readproof_disk::{SessionName, Store, Stores};
+use readproof_disk::{Create, LogName, SessionName, Store, Stores};
 use readproof_hosts::{
     block::{Block, Sha},
-    calls::{self, Calls, LoggedCall, LoggedFile},
+    calls::{self, Calls, CallsError, LoggedCall, LoggedFile},
     versions::By,
 };
 use std::{
     collections::BTreeMap,
-    sync::{
-        Arc, Mutex,
-        mpsc::{Receiver, SyncSender, sync_channel},
-    },
-    thread::JoinHandle,
+    sync::{Arc, Mutex},
+    time::Duration,
 };
 
-use super::{CallRecord, record::Canonical};
+use super::{
+    CallRecord, Error, Notice,
+    later::Later,
+    record::{PastCall, StoodOn},
+};
 use crate::{Engine, conversation::locked};
 
-/// The most lines that wait for the thread; a call that finds so many waits too.
-const WAITING: usize = 1024;
+/// How long the end of a program waits for the last lines.
+const LAST_LINES: Duration = Duration::from_secs(5);
+
+/// How long the thread sleeps if nothing is to be done.
+const IDLE: Duration = Duration::from_secs(3600);
 
 /// Whether calls are logged, and how.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,79 +52,102 @@ impl CallLog {
     }
 }
 
-/// A line on its way to a log.
-struct Line {
+/// A call on its way to a log.
+struct Waiting {
     store: Arc<dyn Store>,
-    session: Option<SessionName>,
-    call: LoggedCall,
-    /// What came back, unless that may not be kept.
-    returned: Option<String>,
-    /// Texts that a replay needs.
-    texts: Vec<Text>,
-    /// Told once the line is on the disk.
-    durable: Option<SyncSender<()>>,
+    past: Arc<PastCall>,
+    /// Whether it was made in a folder outside the workspace, for the person of the workspace.
+    is_outside: bool,
 }
 
-/// What the thread is handed.
-enum Message {
-    Line(Box<Line>),
-    /// Told once every line before it is written.
-    Done(SyncSender<()>),
+/// Lines that could not be written.
+#[derive(Default)]
+struct Lost {
+    /// Since the log could last be written, by log.
+    by_log: BTreeMap<Option<SessionName>, u64>,
+    /// Not said yet, and why the latest was lost.
+    unsaid: Option<(u64, Error)>,
 }
 
 /// The open logs.
 struct Keeper {
     stores: Arc<dyn Stores>,
     open: Mutex<BTreeMap<Option<SessionName>, Calls>>,
+    lost: Mutex<Lost>,
 }
 
 impl Keeper {
-    fn write(&self, line: Line) {
-        let Line { store, session, mut call, returned, texts, durable } = line;
+    fn write(&self, waiting: &Waiting) {
+        if let Err(why) = self.try_write(waiting) {
+            self.lose(&waiting.past, why.into());
+        }
+    }
+
+    fn lose(&self, past: &PastCall, why: Error) {
+        let mut lost = locked(&self.lost);
+        *lost.by_log.entry(past.session.clone()).or_default() += 1;
+        let calls = lost.unsaid.take().map_or(0, |(calls, _)| calls) + 1;
+        lost.unsaid = Some((calls, why));
+    }
+
+    fn try_write(&self, waiting: &Waiting) -> Result<(), CallsError> {
+        let Waiting { store, past, .. } = waiting;
+        let (call, texts) = logged(waiting);
         for text in &texts {
             // Without it the call cannot be verified, and the replay says so.
             let _ = store.objects().put(text);
         }
-        call.text = returned.map(|text| Block::of(&text));
         let mut open = locked(&self.open);
+        let mut why = None;
         // One that cannot be used is put aside once, as evidence.
         for _ in 0..2 {
-            let calls = match open.remove(&session) {
+            let calls = match open.remove(&past.session) {
                 Some(calls) => Ok(calls),
-                None => Calls::open(&*store, session.as_ref(), call.at),
+                None => Calls::open(&**store, past.session.as_ref(), call.at),
             };
-            let Ok(mut calls) = calls else {
-                let _ = self.stores.retire(&readproof_disk::LogName::Calls(session.clone()));
-                continue;
+            let mut calls = match calls {
+                Ok(calls) => calls,
+                Err(error) => {
+                    if error.is_damage() {
+                        let _ = self.stores.retire(&LogName::Calls(past.session.clone()));
+                    }
+                    why = Some(error);
+                    continue;
+                }
             };
-            if calls.add(call.clone()).is_err() {
+            let missing = locked(&self.lost).by_log.get(&past.session).copied().unwrap_or(0);
+            if missing > 0
+                && let Err(error) = calls.add_gap(call.at, missing)
+            {
+                why = Some(error.into());
                 continue;
             }
-            if let Some(durable) = &durable {
-                let _ = calls.sync();
-                let _ = durable.send(());
+            locked(&self.lost).by_log.remove(&past.session);
+            if let Err(error) = calls.add(call.clone()) {
+                why = Some(error.into());
+                continue;
             }
+            let synced = if past.has_changed { calls.sync() } else { Ok(()) };
             if calls.is_long() {
                 let _ = self.stores.retire(calls.name());
             } else {
-                open.insert(session, calls);
+                open.insert(past.session.clone(), calls);
             }
-            return;
+            return Ok(synced?);
         }
+        why.map_or(Ok(()), Err)
     }
-}
 
-/// The thread that writes lines, as long as the engine lives.
-struct Writer {
-    lines: Option<SyncSender<Message>>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Drop for Writer {
-    fn drop(&mut self) {
-        self.lines = None;
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
+    /// The thread that writes lines, until the engine goes.
+    fn work(&self, list: &Later<Waiting>) {
+        loop {
+            let batch = list.next(IDLE);
+            batch.pieces.iter().for_each(|waiting| self.write(waiting));
+            // Each change was synced by itself.
+            list.is_done(&batch, true);
+            if batch.is_over {
+                return;
+            }
         }
     }
 }
@@ -127,116 +155,110 @@ impl Drop for Writer {
 /// Where calls are logged.
 pub(crate) struct CallLogs {
     keeper: Arc<Keeper>,
-    writer: Mutex<Option<Writer>>,
+    list: Arc<Later<Waiting>>,
+}
+
+impl Drop for CallLogs {
+    fn drop(&mut self) {
+        self.list.end(LAST_LINES);
+    }
 }
 
 impl CallLogs {
     pub(crate) fn new(stores: &Arc<dyn Stores>) -> Self {
-        let keeper = Arc::new(Keeper { stores: Arc::clone(stores), open: Mutex::default() });
-        Self { keeper, writer: Mutex::default() }
+        let keeper = Keeper { stores: Arc::clone(stores), open: Mutex::default(), lost: Mutex::default() };
+        Self { keeper: Arc::new(keeper), list: Arc::default() }
     }
 
-    /// Hands a line to the thread, which is started with the first.
-    fn later(&self, line: Line) {
-        let sender = {
-            let mut writer = locked(&self.writer);
-            let writer = writer.get_or_insert_with(|| {
-                let (lines, taken): (SyncSender<Message>, Receiver<Message>) = sync_channel(WAITING);
-                let keeper = Arc::clone(&self.keeper);
-                let work = move || {
-                    taken.into_iter().for_each(|message| match message {
-                        Message::Line(line) => keeper.write(*line),
-                        Message::Done(done) => drop(done.send(())),
-                    });
-                };
-                let thread = std::thread::Builder::new().name("calls".to_owned()).spawn(work).ok();
-                Writer { lines: thread.is_some().then_some(lines), thread }
-            });
-            writer.lines.clone()
-        };
-        match sender {
-            Some(sender) => drop(sender.send(Message::Line(Box::new(line)))),
-            None => self.keeper.write(line),
+    /// Leaves a line to the thread; a change waits for it.
+    fn later(&self, waiting: Waiting) {
+        let (bytes, has_changed) = (waiting.past.text.len(), waiting.past.has_changed);
+        let keeper = Arc::clone(&self.keeper);
+        let work = move |list: &Later<Waiting>| keeper.work(list);
+        let (number, back) = self.list.add((bytes, has_changed), |_| waiting, ("calls", work));
+        match back {
+            Some(waiting) => self.keeper.write(&waiting),
+            None if has_changed => self.list.wait_for(number),
+            None => {}
         }
     }
 
     /// Waits until every line so far is written.
     pub(super) fn finish(&self) {
-        let sender = locked(&self.writer).as_ref().and_then(|writer| writer.lines.clone());
-        let (done, wait) = sync_channel(1);
-        if sender.is_some_and(|sender| sender.send(Message::Done(done)).is_ok()) {
-            let _ = wait.recv();
-        }
+        self.list.flush(LAST_LINES);
+    }
+
+    /// What is to be said of lines that were lost.
+    pub(super) fn take_lost(&self) -> Option<Notice> {
+        let (calls, why) = locked(&self.keeper.lost).unsaid.take()?;
+        Some(Notice::NotLogged { calls, why: Arc::new(why) })
     }
 }
 
 impl Engine {
     /// Logs a call, if calls are logged and there is a store.
-    pub(super) fn log_call(
-        &self,
-        session: Option<&SessionName>,
-        record: &CallRecord<'_>,
-        outcome: Option<&dyn Canonical>,
-    ) {
+    pub(super) fn log_call(&self, record: &CallRecord<'_>) {
         let how = self.shared.settings.call_log;
         // A replay would otherwise find itself in the log that it is about.
         if how == CallLog::Off || *record.operation == Operation::Replay {
             return;
         }
-        let Ok(Some(store)) = self.store(readproof_disk::Create::No) else { return };
-        let secret = record.is_sensitive();
-        let mut texts = Vec::new();
-        // What a change that failed brought along was meant for a file that nobody may have found.
-        let bare = secret || (record.operation.is_change() && record.error().is_some());
-        let args = if bare { calls::described(record.operation) } else { calls::encoded(record.operation) };
-        let mut call = LoggedCall {
-            at: record.at,
-            by: By::from(record.caller),
-            v: calls::vocabulary(),
-            op: record.operation.name().to_owned(),
-            args,
-            code: record.code().to_owned(),
-            rules: record.rules().iter().map(|rule| (*rule).into()).collect(),
-            files: record.stood_on.iter().map(of_file).collect(),
-            read: record.read.clone().filter(|_| !secret),
-            inputs: record.inputs.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
-            text: None,
-            found: outcome.map(Canonical::found).unwrap_or_default(),
-            approval: record.approval.map(|id| id.to_string()),
-            version: record.version().map(|id| id.0),
+        let store = match self.store(Create::No) {
+            Ok(Some(store)) => store,
+            Ok(None) => return,
+            Err(why) => return self.shared.calls.keeper.lose(record.past(), why),
         };
-        if self.asker.is_some() {
-            // Its answer names files as the person of the other workspace knows them.
-            call.inputs.insert("outside".to_owned(), "1".to_owned());
-        }
-        if secret {
-            // What is searched for in a secret may be the secret.
-            call.args.retain(|name, _| name == "path");
-        }
-        let mut brought = Vec::new();
-        calls::texts_apart(&mut call.args, &mut brought);
-        if session.is_some() && !secret {
-            texts.extend(record.stood_on.iter().filter_map(|file| file.text.clone()));
-            // What is no text cannot be stored, and was refused as well.
-            texts.extend(brought.into_iter().filter_map(|text| Text::from_bytes(text.into_bytes()).ok()));
-        }
-        let returned = (!secret).then(|| record.text().into_owned());
-        let (durable, done) = sync_channel(1);
-        let waits = how == CallLog::Later && record.operation.is_change();
-        let durable = record.operation.is_change().then_some(durable);
-        let line = Line { store, session: session.cloned(), call, returned, texts, durable };
+        let waiting = Waiting { store, past: Arc::clone(record.past()), is_outside: self.asker.is_some() };
         match how {
-            CallLog::Later => self.shared.calls.later(line),
-            CallLog::AtOnce | CallLog::Off => self.shared.calls.keeper.write(line),
-        }
-        if waits {
-            // A thread that is gone drops the sender.
-            let _ = done.recv();
+            CallLog::Later => self.shared.calls.later(waiting),
+            CallLog::AtOnce | CallLog::Off => self.shared.calls.keeper.write(&waiting),
         }
     }
 }
 
-fn of_file(file: &super::StoodOn) -> LoggedFile {
+/// The line of a call, and the texts that a replay of it needs.
+fn logged(Waiting { past, is_outside, .. }: &Waiting) -> (LoggedCall, Vec<Text>) {
+    let secret = past.is_sensitive;
+    // What a call that failed brought along was meant for something that nobody may have found.
+    let bare = secret || !past.is_ok();
+    let args = if bare { calls::described(&past.operation) } else { calls::encoded(&past.operation) };
+    let noted = &past.noted;
+    let mut call = LoggedCall {
+        at: past.at,
+        by: By::from(&past.caller),
+        v: calls::vocabulary(),
+        op: past.operation.name().to_owned(),
+        args,
+        code: past.code.to_owned(),
+        rules: past.operation.rules().iter().map(|rule| (*rule).into()).collect(),
+        files: past.stood_on.iter().map(of_file).collect(),
+        read: noted.read.clone().filter(|_| !secret),
+        inputs: noted.inputs.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
+        text: (!secret).then(|| Block::of(&past.text)),
+        found: past.found.clone(),
+        approval: past.approval.map(|id| id.to_string()),
+        version: past.version.map(|id| id.0),
+    };
+    if *is_outside {
+        // Its answer names files as the person of the other workspace knows them.
+        call.inputs.insert("outside".to_owned(), "1".to_owned());
+    }
+    if secret {
+        // What is searched for in a secret may be the secret.
+        call.args.retain(|name, _| name == "path");
+    }
+    let (mut brought, mut texts) = (Vec::new(), Vec::new());
+    calls::texts_apart(&mut call.args, &mut brought);
+    if past.conversation.is_some() && !secret {
+        texts.extend(past.stood_on.iter().filter_map(|file| file.text.clone()));
+        texts.extend(noted.texts.iter().cloned());
+        // What is no text cannot be stored, and was refused as well.
+        texts.extend(brought.into_iter().filter_map(|text| Text::from_bytes(text.into_bytes()).ok()));
+    }
+    (call, texts)
+}
+
+fn of_file(file: &StoodOn) -> LoggedFile {
     let changed = |hash: &ContentHash| file.before != Some(*hash);
     LoggedFile {
         path: file.path.clone(),

@@ -55,6 +55,7 @@ impl<G> Canonical for Outcome<G> {
             Self::Approval(one) => Cow::Owned(of_approval(one)),
             Self::Refreshed(done) => Cow::Owned(listing(done.paths.iter().map(|path| name(path)))),
             Self::Status(status) => Cow::Owned(of_status(status)),
+            Self::Held(held) => Cow::Owned(of_held(held)),
             Self::Sessions(names) => Cow::Owned(listing(names.iter().map(|name| name.as_str().to_owned()))),
             Self::Session(view) => Cow::Owned(of_session(view)),
             Self::Moved(leaf) => Cow::Owned(leaf.map_or_else(|| "root".to_owned(), |entry| entry.0.to_string())),
@@ -99,6 +100,7 @@ impl<G> Canonical for Outcome<G> {
             | Self::Approval(_)
             | Self::Refreshed(_)
             | Self::Status(_)
+            | Self::Held(_)
             | Self::Sessions(_)
             | Self::Session(_)
             | Self::Moved(_)
@@ -336,6 +338,15 @@ fn of_status(status: &Status) -> String {
     let held = status.conversation.iter().flat_map(|conversation| &conversation.files);
     let held = held.map(|file| format!("{} {}", if file.whole { "whole" } else { "part" }, name(&file.path)));
     format!("sessions {}\n{}", status.sessions.len(), listing(held))
+}
+
+fn of_held(held: &crate::HeldNow) -> String {
+    let span = |span: &crate::HeldSpan| {
+        let lines = span.lines.map_or_else(|| "end".to_owned(), |lines| format!("{}-{}", lines.first(), lines.last()));
+        format!("{lines} {} {:?}", span.hash, span.now)
+    };
+    let spans = |file: &crate::HeldFile| file.spans.iter().map(span).collect::<Vec<_>>().join(", ");
+    listing(held.files.iter().map(|file| format!("{} {}", name(&file.path), spans(file))))
 }
 
 fn of_session(view: &SessionView) -> String {

@@ -14,6 +14,7 @@ use readproof_disk::{
 use readproof_hosts::{
     approvals::{ApprovalsError, Undecided},
     audit::AuditError,
+    calls::CallsError,
     session::SessionError,
     versions::{Gap, VersionId, VersionsError},
 };
@@ -355,6 +356,15 @@ impl From<TreeError> for Error {
             TreeError::Cancelled => Self::Aborted,
             TreeError::Query(error) => error.into(),
             TreeError::Walk(error) => error.into(),
+        }
+    }
+}
+
+impl From<CallsError> for Error {
+    fn from(error: CallsError) -> Self {
+        match error {
+            CallsError::Log(error) => error.into(),
+            CallsError::NoRandom(_) => Self::Audit(AuditError::NoRandom),
         }
     }
 }

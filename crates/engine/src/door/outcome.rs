@@ -23,6 +23,7 @@ use crate::{
     Blamed, ChangesFound, Collection, Compared, ComparedVersions, ConflictTexts, ContextFound, Defined, Error,
     FileStat, FilesListed, Forgotten, HistoryListed, InFile, Listed, NotOurs, Outlines, Rewound, Searched, SessionView,
     ShownVersion, Status, SymbolsFound, Told,
+    conversation::HeldNow,
     read::EndOfFile,
     upkeep::{Check, Replayed},
 };
@@ -232,6 +233,8 @@ outcomes! {
     Refreshed(Refreshed),
     /// The state of the workspace and of the conversation.
     Status(Status),
+    /// What the conversation holds, line by line.
+    Held(Box<HeldNow>),
     /// All sessions of the workspace.
     Sessions(Vec<SessionName>),
     /// The tree of one session.
@@ -346,6 +349,13 @@ pub enum Notice {
     Unindexed(Unindexed),
     /// How a comparison is to be taken.
     Compared(CompareNotice),
+    /// Calls have no line in the query log.
+    NotLogged {
+        /// How many.
+        calls: u64,
+        /// Why the latest has none.
+        why: Arc<Error>,
+    },
     /// Calls have no line in the audit log.
     NotAudited {
         /// How many; 0 if they have, and it could not be signed.

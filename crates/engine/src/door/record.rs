@@ -3,7 +3,7 @@
 
 use readproof_core::{
     operation::{
-        Caller, Operation,
+        Caller, Operation, Read,
         rules::{RuleId, tokens},
     },
     text::{ContentHash, Text},
@@ -12,15 +12,19 @@ use readproof_disk::SessionName;
 use readproof_hosts::{approvals::ApprovalId, calls::LoggedLines, session::Answered, versions::VersionId};
 use std::{
     borrow::Cow,
+    cell::OnceCell,
     sync::{Arc, Mutex, OnceLock},
     time::{Duration, Instant},
 };
 
 use super::{CallLog, Error, Outcome, canonical};
-use crate::{Conversation, Engine, conversation::locked, read::PendingAnswer};
+use crate::{Conversation, Engine, ResolvedTarget, conversation::locked, read::PendingAnswer};
 
 /// What a call returned.
 const OK: &str = "OK";
+
+/// The input that says that a read was cut as its host cuts: the path as the call had it.
+pub(crate) const PAGE: &str = "page";
 
 /// A file that an answer was made from, or that a call changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,6 +74,7 @@ pub(crate) struct Notes {
     stood_on: Mutex<Vec<StoodOn>>,
     read: Mutex<Option<Answered>>,
     inputs: Mutex<Vec<(&'static str, String)>>,
+    texts: Mutex<Vec<Text>>,
 }
 
 /// A call that runs, if anyone wants its record.
@@ -94,12 +99,50 @@ pub struct CallRecord<'a> {
     /// The approval of a person that it used.
     pub approval: Option<ApprovalId>,
     /// The files that it stood on, in the order in which they were met, each once.
-    pub stood_on: Vec<StoodOn>,
-    /// Of a read: what was decided, and under which limits. None where a host's own rules of cutting apply.
-    pub read: Option<Answered>,
-    /// Whatever else the answer depends on, by name.
-    pub inputs: Vec<(&'static str, String)>,
+    pub stood_on: Arc<Vec<StoodOn>>,
+    session: Option<&'a SessionName>,
+    noted: Arc<Noted>,
     ended: Result<&'a dyn Canonical, &'a Error>,
+    past: OnceCell<Arc<PastCall>>,
+}
+
+/// What a call noted for its replay.
+pub(super) struct Noted {
+    /// Of a read: what was decided, and under which limits.
+    pub(super) read: Option<Answered>,
+    /// Whatever else the answer depends on, by name.
+    pub(super) inputs: Vec<(&'static str, String)>,
+    /// Texts that are no file's, of which an input has the hash.
+    pub(super) texts: Vec<Text>,
+}
+
+/// A call as it was, and nothing that lives only as long as it: what logs make their lines of, while the answer is on its way.
+pub(super) struct PastCall {
+    pub(super) caller: Caller,
+    pub(super) conversation: Option<String>,
+    /// The conversation's own log.
+    pub(super) session: Option<SessionName>,
+    pub(super) operation: Operation,
+    pub(super) at: u64,
+    pub(super) took: Duration,
+    pub(super) approval: Option<ApprovalId>,
+    pub(super) version: Option<VersionId>,
+    pub(super) stood_on: Arc<Vec<StoodOn>>,
+    pub(super) noted: Arc<Noted>,
+    /// `OK`, or the code of the error.
+    pub(super) code: &'static str,
+    /// What came back; empty where that may not be kept.
+    pub(super) text: String,
+    pub(super) found: Vec<LoggedLines>,
+    pub(super) is_sensitive: bool,
+    /// Whether it changed files or marked a moment, so that its lines are waited for.
+    pub(super) has_changed: bool,
+}
+
+impl PastCall {
+    pub(super) fn is_ok(&self) -> bool {
+        self.code == OK
+    }
 }
 
 /// What a record says of an outcome, whatever its conversation gives with it.
@@ -152,6 +195,36 @@ impl CallRecord<'_> {
         self.ended.ok().and_then(Canonical::version)
     }
 
+    /// Whether it changed files or marked a moment: then it is acknowledged only after its lines are on the disk.
+    #[must_use]
+    pub fn has_changed(&self) -> bool {
+        let is_change = || self.stood_on.iter().any(|file| file.before != file.after);
+        self.error().is_none() && (self.operation.is_change() || self.version().is_some() || is_change())
+    }
+
+    /// The same to keep, made once for all who want it.
+    pub(super) fn past(&self) -> &Arc<PastCall> {
+        self.past.get_or_init(|| {
+            Arc::new(PastCall {
+                caller: self.caller.clone(),
+                conversation: self.conversation.map(str::to_owned),
+                session: self.session.cloned(),
+                operation: self.operation.clone(),
+                at: self.at,
+                took: self.took,
+                approval: self.approval,
+                version: self.version(),
+                stood_on: Arc::clone(&self.stood_on),
+                noted: Arc::clone(&self.noted),
+                code: self.code(),
+                text: self.text().into_owned(),
+                found: self.ended.map(Canonical::found).unwrap_or_default(),
+                is_sensitive: self.is_sensitive(),
+                has_changed: self.has_changed(),
+            })
+        })
+    }
+
     /// Whether text of a file that counts as holding secrets came back: then neither the text nor a plain hash of it may be kept.
     #[must_use]
     pub fn is_sensitive(&self) -> bool {
@@ -176,19 +249,37 @@ impl Engine {
     }
 
     /// Notes what was decided about a read.
-    pub(crate) fn notes_read<C: Conversation>(&self, conversation: &C, pending: &PendingAnswer<'_>) {
-        let is_ours = pending.snapshot.view.is_none() && !conversation.hands_on();
-        let Some(notes) = self.notes.as_ref().filter(|_| is_ours) else { return };
+    pub(crate) fn notes_read(&self, pending: &PendingAnswer<'_>) {
+        // Decoded text is no text of the file.
+        let Some(notes) = self.notes.as_ref().filter(|_| pending.snapshot.view.is_none()) else { return };
         let asked = (pending.target.offset, pending.target.limit);
         let rules = (self.shared.settings.answers, pending.limits);
         let answered = Answered::new(pending.target.file.key(), pending.shown, asked, rules, self.now());
         *locked(&notes.read) = Some(answered);
     }
 
+    /// Notes that a read is cut as the host of its conversation cuts.
+    pub(crate) fn notes_page<C: Conversation>(&self, conversation: &C, read: &Read, target: &ResolvedTarget) {
+        if self.is_recorded()
+            && let Some(name) = conversation.page_name(read, target)
+        {
+            self.notes_input(PAGE, || name);
+        }
+    }
+
     /// Notes something that the answer depends on beside texts.
     pub(crate) fn notes_input(&self, name: &'static str, value: impl FnOnce() -> String) {
         if let Some(notes) = &self.notes {
             locked(&notes.inputs).push((name, value()));
+        }
+    }
+
+    /// Notes a text that is no file's, under a name.
+    pub(crate) fn notes_text(&self, name: &'static str, text: impl FnOnce() -> String) {
+        if let Some(notes) = &self.notes {
+            let text = Text::new(text());
+            self.notes_input(name, || text.hash().to_string());
+            locked(&notes.texts).push(text);
         }
     }
 
@@ -215,12 +306,17 @@ impl Engine {
             at,
             took: begun.elapsed(),
             approval: notes.approval.get().copied(),
-            stood_on: once_each(stood_on),
-            read: locked(&notes.read).take(),
-            inputs: std::mem::take(&mut *locked(&notes.inputs)),
+            stood_on: Arc::new(once_each(stood_on)),
+            session: conversation,
+            noted: Arc::new(Noted {
+                read: locked(&notes.read).take(),
+                inputs: std::mem::take(&mut *locked(&notes.inputs)),
+                texts: std::mem::take(&mut *locked(&notes.texts)),
+            }),
             ended: outcome.as_ref().map(|outcome| outcome as &dyn Canonical),
+            past: OnceCell::new(),
         };
-        self.log_call(conversation, &record, outcome.as_ref().ok().map(|outcome| outcome as &dyn Canonical));
+        self.log_call(&record);
         for concern in self.concerns.iter() {
             concern.after(&record);
         }

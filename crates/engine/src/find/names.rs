@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use crate::door::{Outcome, Reading};
-use crate::{Engine, Error};
+use crate::{Engine, Error, HeldNow, Told};
 
 impl Engine {
     /// Puts names into an outcome that lead back to the same files from the current folder.
@@ -98,12 +98,7 @@ impl<G> Outcome<G> {
                 found.unshown.iter_mut().for_each(rename);
             }
             Self::Context(found) => found.rename(rename),
-            Self::Told(told) => {
-                for told in told {
-                    rename(&mut told.path);
-                    told.answer.iter_mut().for_each(|answer| rename(&mut answer.path));
-                }
-            }
+            Self::Told(told) => told.iter_mut().for_each(|told| told.rename(rename)),
             Self::Rewound(done) => {
                 done.files.iter_mut().for_each(|file| rename(&mut file.path));
                 for file in done.written.iter_mut().flat_map(|written| &mut written.files) {
@@ -116,6 +111,7 @@ impl<G> Outcome<G> {
                 done.texts.iter_mut().flat_map(|text| &mut text.versions).for_each(|lost| rename(&mut lost.path));
                 done.others.iter_mut().chain(&mut done.present).for_each(rename);
             }
+            Self::Held(held) => held.rename(rename),
             Self::Refreshed(done) => done.paths.iter_mut().for_each(rename),
             // Approvals are by the names of the workspace, wherever a person looks at them.
             Self::Read(Reading::NotOurs(_))
@@ -134,6 +130,20 @@ impl<G> Outcome<G> {
             | Self::Policy(_)
             | Self::Checked(_) => {}
         }
+    }
+}
+
+impl<G> Told<G> {
+    fn rename(&mut self, rename: &dyn Fn(&mut String)) {
+        rename(&mut self.path);
+        self.answer.iter_mut().for_each(|answer| rename(&mut answer.path));
+    }
+}
+
+impl HeldNow {
+    /// What is outside the workspace has its whole name.
+    fn rename(&mut self, rename: &dyn Fn(&mut String)) {
+        self.files.iter_mut().filter(|file| !file.path.starts_with('/')).for_each(|file| rename(&mut file.path));
     }
 }
 

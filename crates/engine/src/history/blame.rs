@@ -1,12 +1,17 @@
 //! Which change wrote each line of a file: each known text is compared with the one before it, oldest first.
 
-use readproof_core::{diff::changed_lines, operation::Blame, scope::ScopeError, text::Text};
+use readproof_core::{
+    diff::changed_lines,
+    operation::{AnswerLimit, Blame},
+    scope::ScopeError,
+    text::{ContentHash, Text},
+};
 use readproof_disk::{Create, SessionName};
 use readproof_hosts::versions::{By, Gap, VersionId, Versions};
 use std::collections::BTreeMap;
 
 use super::{log::cut, state::State};
-use crate::{Control, Engine, Error, read::Glimpse};
+use crate::{Control, Engine, Error, StoodOn, read::Glimpse};
 
 /// The most versions that are compared; lines older than that are of unknown origin.
 const MOST_VERSIONS: usize = 1000;
@@ -53,8 +58,10 @@ impl Engine {
         let path = target.file.key().to_string();
         let read = self.root.snapshot(&target.file, &self.snapshot_rules())?;
         if self.shared.sensitive.is_sensitive_read(&target.file, &read) {
+            self.stands_on(|| StoodOn::sensitive(&path));
             return Err(Error::SensitiveVersion { path });
         }
+        self.stands_on(|| StoodOn::text(&path, &read.text));
         let (origins, changes, erased) = self.origins(&self.logged_name(&target.file), &read.text, control)?;
         let first = u32::try_from(target.offset.unwrap_or(1)).unwrap_or(u32::MAX).max(1);
         let count = u32::try_from(target.limit.unwrap_or(u64::MAX)).unwrap_or(u32::MAX);
@@ -63,17 +70,10 @@ impl Engine {
             let source = ScopeError::BeyondEnd { offset: first.into(), total: read.text.total() };
             return Err(Error::Range { path, source });
         }
-        let wanted: String = (first..=last).map(|number| read.text.line(number)).collect();
-        let wanted = Text::new(wanted);
+        self.notes_input("lines", || format!("{first} {last}"));
+        let wanted = wanted(&read.text, (first, last));
         let (shown, fitting) = cut(&wanted, asked.most);
-        let lines: Vec<BlamedLine> = (first..)
-            .zip(shown.split_inclusive('\n'))
-            .map(|(number, line)| BlamedLine {
-                number,
-                version: origins.get(number as usize - 1).copied().flatten(),
-                text: line.strip_suffix('\n').unwrap_or(line).to_owned(),
-            })
-            .collect();
+        let lines = lines(first, shown, &origins);
         let named = |id: &VersionId| lines.iter().any(|line| line.version == Some(*id));
         let changes = changes.into_iter().filter(|(id, _)| named(id)).collect();
         let glimpse = Glimpse::text(&path, first.into(), shown);
@@ -113,39 +113,137 @@ impl Engine {
     fn origins(&self, path: &str, present: &Text, control: &Control<'_>) -> Result<Origins, Error> {
         let known = self.with_versions(Create::No, |versions| Ok(self.with_moves(versions, path)))?;
         let known = known.unwrap_or_default();
-        let skipped = known.len().saturating_sub(MOST_VERSIONS);
-        let (mut text, mut origins): (Option<Text>, Vec<Option<VersionId>>) = (None, Vec::new());
-        let (mut changes, mut erased) = (BTreeMap::new(), Vec::new());
-        for (id, before, after, about) in known.into_iter().skip(skipped) {
+        let known = known.get(known.len().saturating_sub(MOST_VERSIONS)..).unwrap_or_default();
+        let steps = known.iter().map(|(id, before, after, _)| (*id, Side::of(before), Side::of(after)));
+        let mut steps: Vec<Step> = steps.collect();
+        let mut lost = BTreeMap::new();
+        let origins = carried_on(&steps, present, &mut |hash| {
             control.check_cancelled()?;
-            changes.insert(id, about);
-            if text.is_none() {
-                text = before.hash().and_then(|hash| self.recorded(hash).ok());
-                origins = vec![None; text.as_ref().map_or(0, Text::total) as usize];
+            let found = self.recorded(hash);
+            lost.extend(found.as_ref().err().map(|gap| (hash, *gap)));
+            Ok::<_, Error>(found.ok())
+        })?;
+        let is_erased = |(_, _, after): &&Step| after.hash().and_then(|hash| lost.get(&hash)) == Some(&Gap::Erased);
+        let erased = steps.iter().filter(is_erased).map(|(id, ..)| *id).collect();
+        for side in steps.iter_mut().flat_map(|(_, before, after)| [before, after]) {
+            if side.hash().is_some_and(|hash| lost.contains_key(&hash)) {
+                *side = Side::Unknown;
             }
-            let after = match after {
-                State::Text(hash) => {
-                    let recorded = self.recorded(hash);
-                    erased.extend((recorded.as_ref().err() == Some(&Gap::Erased)).then_some(id));
-                    recorded.ok()
-                }
-                State::Absent => Some(Text::new(String::new())),
-                State::Gap(_) | State::Unknown => None,
-            };
-            let is_new = text.is_none() && before == State::Absent;
-            origins = match (&text, &after) {
-                (Some(old), Some(new)) => carried(old, new, &origins, Some(id)),
-                (None, Some(new)) => vec![is_new.then_some(id); new.total() as usize],
-                (_, None) => Vec::new(),
-            };
-            text = after;
         }
-        let origins = match &text {
-            Some(old) => carried(old, present, &origins, None),
-            None => vec![None; present.total() as usize],
-        };
+        self.notes_text("origins", || steps.iter().map(noted).collect());
+        let changes = known.iter().map(|(id, _, _, about)| (*id, about.clone())).collect();
         Ok((origins, changes, erased))
     }
+}
+
+/// Blame of a text as it was, from the texts before it that were noted; `None` if that is not a note.
+pub(crate) fn blamed_again<E>(
+    most: AnswerLimit,
+    text: &Text,
+    (lines_noted, steps_noted): (&str, &str),
+    load: &mut dyn FnMut(ContentHash) -> Result<Option<Text>, E>,
+) -> Result<Option<Blamed>, E> {
+    let steps: Option<Vec<Step>> = steps_noted.lines().map(step).collect();
+    let range = lines_noted.split_once(' ').and_then(|(first, last)| Some((first.parse().ok()?, last.parse().ok()?)));
+    let (Some(steps), Some((first, last))) = (steps, range) else { return Ok(None) };
+    let origins = carried_on(&steps, text, load)?;
+    let wanted = wanted(text, (first, last));
+    Ok(Some(Blamed { lines: lines(first, cut(&wanted, most).0, &origins), ..Blamed::default() }))
+}
+
+/// A file before or after a change, as far as its text is at hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    Absent,
+    Text(ContentHash),
+    Unknown,
+}
+
+/// A change of a file.
+type Step = (VersionId, Side, Side);
+
+impl Side {
+    fn of(state: &State) -> Self {
+        match state {
+            State::Text(hash) => Self::Text(*hash),
+            State::Absent => Self::Absent,
+            State::Gap(_) | State::Unknown => Self::Unknown,
+        }
+    }
+
+    fn hash(self) -> Option<ContentHash> {
+        if let Self::Text(hash) = self { Some(hash) } else { None }
+    }
+
+    fn word(self) -> String {
+        match self {
+            Self::Absent => "-".to_owned(),
+            Self::Text(hash) => hash.to_string(),
+            Self::Unknown => "?".to_owned(),
+        }
+    }
+
+    fn parse(word: &str) -> Option<Self> {
+        match word {
+            "-" => Some(Self::Absent),
+            "?" => Some(Self::Unknown),
+            hash => ContentHash::parse(hash).map(Self::Text),
+        }
+    }
+}
+
+fn noted((id, before, after): &Step) -> String {
+    format!("{id} {} {}\n", before.word(), after.word())
+}
+
+fn step(line: &str) -> Option<Step> {
+    let mut words = line.split(' ');
+    let mut next = || words.next();
+    Some((VersionId::parse(next()?)?, Side::parse(next()?)?, Side::parse(next()?)?))
+}
+
+/// For each line of a text the change that wrote it, from the texts before and after each change.
+fn carried_on<E>(
+    steps: &[Step],
+    present: &Text,
+    load: &mut dyn FnMut(ContentHash) -> Result<Option<Text>, E>,
+) -> Result<Vec<Option<VersionId>>, E> {
+    let (mut text, mut origins): (Option<Text>, Vec<Option<VersionId>>) = (None, Vec::new());
+    for (id, before, after) in steps {
+        if text.is_none() {
+            text = before.hash().map_or(Ok(None), &mut *load)?;
+            origins = vec![None; text.as_ref().map_or(0, Text::total) as usize];
+        }
+        let after = match after {
+            Side::Text(hash) => load(*hash)?,
+            Side::Absent => Some(Text::new(String::new())),
+            Side::Unknown => None,
+        };
+        let is_new = text.is_none() && *before == Side::Absent;
+        origins = match (&text, &after) {
+            (Some(old), Some(new)) => carried(old, new, &origins, Some(*id)),
+            (None, Some(new)) => vec![is_new.then_some(*id); new.total() as usize],
+            (_, None) => Vec::new(),
+        };
+        text = after;
+    }
+    Ok(match &text {
+        Some(old) => carried(old, present, &origins, None),
+        None => vec![None; present.total() as usize],
+    })
+}
+
+fn wanted(text: &Text, (first, last): (u32, u32)) -> Text {
+    Text::new((first..=last.min(text.total())).map(|number| text.line(number)).collect())
+}
+
+fn lines(first: u32, shown: &str, origins: &[Option<VersionId>]) -> Vec<BlamedLine> {
+    let line = |(number, line): (u32, &str)| BlamedLine {
+        number,
+        version: (number as usize).checked_sub(1).and_then(|at| origins.get(at).copied().flatten()),
+        text: line.strip_suffix('\n').unwrap_or(line).to_owned(),
+    };
+    (first..).zip(shown.split_inclusive('\n')).map(line).collect()
 }
 
 /// A change with both states, and about it the operation, who and when.

@@ -2,15 +2,16 @@
 
 use readproof_core::{
     operation::{AnswerLimit, History, LISTED_CHANGES, LISTED_FILES, ListFiles, ShowVersion},
+    path::printable,
     text::{ContentHash, Text},
 };
 use readproof_disk::{Create, SessionName};
 use readproof_hosts::{
     block::Sha,
-    versions::{By, Change, ChangedFile, Checkpoint, Gap, Unwatched, VersionId, Versions},
+    versions::{By, Change, ChangedFile, Checkpoint, Gap, Moment, Unwatched, VersionId, Versions},
 };
 use readproof_index::{Holds, Registered, Tag, file_globs};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt::Write as _};
 
 use super::{look::gap_of, state::State};
 use crate::{Control, Engine, Error, HistoryError, Keeping, read::Glimpse};
@@ -178,7 +179,48 @@ impl Engine {
             let text = file.after.filter(|_| file.gaps.after.is_none()).and_then(|Sha(hash)| self.stored(hash));
             *bytes = text.map(|text| text.as_str().len() as u64);
         }
+        if self.is_recorded() {
+            let of = self.with_versions(Create::No, |versions| Ok(versions.newest_moment()))?.flatten();
+            self.notes_text("history", || noted(of, &listed));
+        }
         Ok(listed)
+    }
+
+    /// The changes that a list showed, from the version log as it is now. `None` if it is not the log that they were of, or that
+    /// is not a note; that there were no others follows from nothing.
+    pub(crate) fn listed_changes_again(&self, noted: &str) -> Result<Option<HistoryListed>, HistoryAgain> {
+        let mut lines = noted.lines();
+        let of = lines.next().and_then(Moment::parse);
+        let total = lines.next().and_then(|line| line.strip_prefix("changes ")?.parse().ok());
+        let Some(total) = total else { return Ok(None) };
+        let mut listed = HistoryListed { total, ..HistoryListed::default() };
+        let Some(of) = of else { return Ok(Some(listed).filter(|_| noted.lines().count() == 2)) };
+        let again = self.with_versions(Create::No, |versions| {
+            if versions.newest_moment().is_none_or(|now| now.log != of.log) {
+                return Ok(None);
+            }
+            for line in lines {
+                if let Some(file) = line.strip_prefix("> ") {
+                    let file = listed.entries.last_mut().and_then(|entry| shown_file(versions, entry, file));
+                    if file.is_none() {
+                        return Ok(Some(Err(HistoryAgain::NotThere)));
+                    }
+                } else {
+                    let entry = VersionId::parse(line).and_then(|id| bare_entry(versions, id));
+                    let Some(entry) = entry else { return Ok(Some(Err(HistoryAgain::NotThere))) };
+                    listed.entries.push(entry);
+                }
+            }
+            Ok(Some(Ok(listed)))
+        });
+        let Ok(Some(Some(again))) = again else { return Ok(None) };
+        let mut again = again?;
+        for (file, bytes) in again.entries.iter_mut().flat_map(|entry| &mut entry.files) {
+            if let (Some(_), Some(Sha(hash))) = (*bytes, file.after) {
+                *bytes = Some(self.recorded(hash).map_err(|_| HistoryAgain::Gone(hash))?.as_str().len() as u64);
+            }
+        }
+        Ok(Some(again))
     }
 
     /// Says of which texts only the hash is left.
@@ -281,6 +323,50 @@ impl Engine {
         let text = self.kept(&path, Some(hash))?.unwrap_or_else(|| Text::new(String::new()));
         Ok(Some((path, text)))
     }
+}
+
+/// Why a list of changes does not come out again.
+pub(crate) enum HistoryAgain {
+    /// The log has no such change, or not of that file.
+    NotThere,
+    /// The text whose size was listed is gone.
+    Gone(ContentHash),
+}
+
+/// Which changes a list shows, and which files of each.
+fn noted(of: Option<Moment>, listed: &HistoryListed) -> String {
+    let of = of.map_or_else(|| "-".to_owned(), |of| of.to_string());
+    let mut out = format!("{of}\nchanges {}\n", listed.total);
+    for entry in &listed.entries {
+        let _ = writeln!(out, "{}", entry.id);
+        for (file, bytes) in &entry.files {
+            let known = if bytes.is_some() { '+' } else { '-' };
+            let _ = writeln!(out, "> {known} {}", printable(&file.path));
+        }
+    }
+    out
+}
+
+/// Adds a file of a change to what is listed of it.
+fn shown_file(versions: &Versions, entry: &mut HistoryEntry, noted: &str) -> Option<()> {
+    let (known, path) = noted.split_once(' ')?;
+    let mut files = versions.event(entry.id).flat_map(|(_, change)| &change.files);
+    let file = files.find(|file| {
+        let is_listed = entry.files.iter().any(|(listed, _)| listed == *file);
+        printable(&file.path) == path && !is_listed
+    })?;
+    entry.files.push((file.clone(), (known == "+").then_some(0)));
+    Some(())
+}
+
+/// A record of the log without its files.
+fn bare_entry(versions: &Versions, id: VersionId) -> Option<HistoryEntry> {
+    if let Some(change) = versions.change(id) {
+        let (operation, by, at) = (change.operation.to_string(), change.by.clone(), change.at);
+        return Some(HistoryEntry { id, operation, name: None, by, at, files: Vec::new() });
+    }
+    let mark = versions.checkpoints().find(|(of, _)| *of == id).map(|(_, mark)| mark_entry(id, mark));
+    mark.or_else(|| versions.unwatched().find(|(of, _)| *of == id).map(|(_, gap)| gap_entry(id, gap)))
 }
 
 /// The checkpoint of this number or name.

@@ -169,7 +169,7 @@ impl Engine {
         names
     }
 
-    pub(super) fn present_text(&self, path: &str) -> Present {
+    pub(crate) fn present_text(&self, path: &str) -> Present {
         let absolute = self.root.absolute(path);
         let Ok(file) = self.root.locate(&[absolute]) else {
             return if self.root.glance(path).is_none() { Present::Gone } else { Present::Hidden };
@@ -230,7 +230,7 @@ pub(crate) fn met(file: &ChangedFile) -> Option<Option<ContentHash>> {
 }
 
 /// What a file that was shown is now.
-pub(super) enum Present {
+pub(crate) enum Present {
     Text(Text),
     Gone,
     /// There is something, and no text of it is told.

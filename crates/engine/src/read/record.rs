@@ -79,7 +79,7 @@ impl Engine {
         pending: &PendingAnswer<'_>,
         (context, given): (CallContext, C::Given),
     ) -> Answer<C::Given> {
-        self.notes_read(conversation, pending);
+        self.notes_read(pending);
         let mut answer = pending.answer(context, given, |notice| conversation.says(notice));
         answer.notices.extend(self.take_notices());
         answer

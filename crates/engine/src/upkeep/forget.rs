@@ -6,8 +6,10 @@ use readproof_core::{
     operation::{Caller, Forget, Since},
     text::ContentHash,
 };
-use readproof_disk::{Create, STORE_NAME, Store, StoreError, Stored};
+use readproof_disk::{Create, LogName, STORE_NAME, Store, StoreError, Stored};
 use readproof_hosts::{
+    audit::{AuditLog, CallLine, FileFacts, Sha},
+    calls::PastCalls,
     session::Past,
     versions::{VersionId, Versions},
 };
@@ -36,6 +38,8 @@ pub struct Forgotten {
     pub costs: BTreeMap<RetainedBy, u64>,
     /// Files whose present text stays.
     pub present: Vec<String>,
+    /// How many texts that calls returned are kept beside the audit log because of these texts, and go too.
+    pub told: u64,
     /// What was removed; none for a dry run.
     pub done: Option<Collected>,
     /// The newest record of the version log when the plan was made.
@@ -50,8 +54,8 @@ impl Forgotten {
     }
 }
 
-/// The texts that the logs of sessions mention, each with its files and the sessions.
-type Mentioned = BTreeMap<ContentHash, BTreeSet<(String, RetainedBy)>>;
+/// The texts that the logs of sessions and calls mention, each with its files and the sessions that may rely on it.
+type Mentioned = BTreeMap<ContentHash, BTreeSet<(String, Option<RetainedBy>)>>;
 
 /// Which texts are meant.
 struct Meant {
@@ -89,12 +93,14 @@ impl Engine {
         for _ in 0..TRIES {
             let mut plan = self.forget_plan(&*store, asked, &paths)?;
             if asked.dry_run {
+                plan.told = self.erase_told(&*store, &plan, (asked, &paths))?;
                 return Ok(plan);
             }
             let _erasing = self.erasing_texts()?;
             let going: Vec<ContentHash> = plan.texts.iter().map(|text| text.hash).collect();
             if self.record_erased((caller, "forget"), &going, plan.worked_out)? {
                 plan.done = Some(self.erase(&*store, &plan));
+                plan.told = self.erase_told(&*store, &plan, (asked, &paths))?;
                 return Ok(plan);
             }
         }
@@ -118,7 +124,7 @@ impl Engine {
             let by_session = || of_text().filter(|(path, _)| self.may_name(path));
             let paths = found.chain(by_session().map(|(path, _)| path));
             others.extend(paths.filter(|path| !meant.is_path(path) && self.may_name(path)).cloned());
-            for session in by_session().map(|(_, session)| session).collect::<BTreeSet<_>>() {
+            for session in by_session().filter_map(|(_, session)| session.as_ref()).collect::<BTreeSet<_>>() {
                 *plan.costs.entry(session.clone()).or_default() += 1;
             }
             plan.texts.push(text);
@@ -219,15 +225,61 @@ impl Engine {
     }
 }
 
-/// What all sessions mention, as far as their logs can be read.
+impl Engine {
+    /// Erases what calls returned of these texts, where the audit keeps it; or only counts that. Lines and proofs stay. Where a line
+    /// does not name every file that it is about, its text goes too.
+    fn erase_told(
+        &self,
+        store: &dyn Store,
+        plan: &Forgotten,
+        (asked, paths): (&Forget, &[String]),
+    ) -> Result<u64, Error> {
+        let Some(log) = AuditLog::open(store)? else { return Ok(0) };
+        let going: BTreeSet<ContentHash> = plan.texts.iter().map(|text| text.hash).collect();
+        let meant = Meant { paths: paths.to_vec(), before: None };
+        let is_path = |path: &str| meant.is_path(path) || plan.others.iter().any(|other| other == path);
+        let is_meant = |call: &CallLine| {
+            let of_file = |file: &FileFacts| {
+                let mut hashes = [file.before, file.after].into_iter().flatten().map(|Sha(hash)| hash);
+                let is_unknown = file.before.is_none() && file.after.is_none() && !file.sensitive;
+                hashes.any(|hash| going.contains(&hash) || (is_path(&file.path) && self.is_erased(hash)))
+                    || (is_unknown && asked.before.is_none() && is_path(&file.path))
+            };
+            call.files.iter().any(of_file) || (call.more_files > 0 && !going.is_empty())
+        };
+        let told = log.kept_of(&is_meant)?;
+        if asked.dry_run || told == 0 {
+            return Ok(told);
+        }
+        let mut writer = self.audit_writer()?;
+        let told = writer.erase(self.now(), &is_meant)?;
+        writer.sign()?;
+        writer.close(0);
+        Ok(told)
+    }
+}
+
+/// What all sessions and logged calls mention, as far as their logs can be read.
 fn mentioned(store: &dyn Store) -> Mentioned {
     let mut all = Mentioned::new();
     for name in store.logs().sessions() {
         let Ok(Some(past)) = Past::read(store, &name) else { continue };
         for record in past.lines.iter().filter_map(|line| line.record.as_ref()) {
             for (path, hash) in record.mentions() {
-                all.entry(hash).or_default().insert((path.to_owned(), RetainedBy::Session(name.clone())));
+                all.entry(hash).or_default().insert((path.to_owned(), Some(RetainedBy::Session(name.clone()))));
             }
+        }
+    }
+    let logged = store.logs().list().into_iter().filter_map(|log| match log {
+        LogName::Calls(of) => PastCalls::read(store, of.as_ref()).ok().flatten(),
+        LogName::Session(_) | LogName::Versions | LogName::Approvals => None,
+    });
+    let retired = store.logs().retired();
+    let retired = retired.iter().filter(|log| matches!(log.log, LogName::Calls(_)));
+    let retired = retired.filter_map(|log| PastCalls::read_retired(store, log).ok());
+    for call in logged.chain(retired).flat_map(|past| past.calls).filter_map(|(_, call)| call) {
+        for (path, hash) in call.mentions() {
+            all.entry(hash).or_default().insert((path.to_owned(), None));
         }
     }
     all

@@ -20,7 +20,7 @@ use readproof_disk::{Create, Loaded, LogError, RetiredLog, SessionName, Store};
 use readproof_hosts::session::{AlikeLines, Answered, Changed, EntryId, NamedLines, Past, Record, Sha, Transcript};
 use std::{collections::BTreeMap, rc::Rc};
 
-use crate::{Engine, Error};
+use crate::{Engine, Error, conversation::ask_of_page};
 
 /// Size of the cache of texts while one log is replayed, in bytes.
 const CACHE_BYTES: usize = 64 * 1024 * 1024;
@@ -155,8 +155,14 @@ pub enum Unverifiable {
     Erased(ContentHash),
     /// The text that it stood on was not kept: not text, too large, or the call was part of no conversation.
     NotKept,
-    /// Its answer follows from more than texts, such as the history or the state of a conversation.
+    /// Its answer follows from more than texts, such as the state of a conversation.
     NotRerun,
+    /// It looked at no text: nothing stored says what kind and size a file had.
+    NoText,
+    /// It lists changes of a version log that was put aside.
+    OtherVersionLog,
+    /// So many calls could not be written to the log.
+    NotLogged(u64),
     /// The call failed for what was there then.
     Failed(String),
 }
@@ -178,6 +184,9 @@ impl Unverifiable {
             Self::Erased(_) => "erased",
             Self::NotKept => "not_kept",
             Self::NotRerun => "not_rerun",
+            Self::NoText => "no_text",
+            Self::OtherVersionLog => "other_version_log",
+            Self::NotLogged(_) => "not_logged",
             Self::Failed(_) => "failed",
         }
     }
@@ -215,6 +224,8 @@ pub enum Wrong {
     NotDefined,
     /// A line that a search showed is not in the text of its file, or does not match.
     NotFound,
+    /// A change that was listed is not in the version log.
+    NoSuchChange,
     /// The change does not turn the text before into the text after.
     NotThatPatch,
 }
@@ -256,6 +267,7 @@ impl Wrong {
             Self::Hidden => "hidden",
             Self::NotDefined => "not_defined",
             Self::NotFound => "not_found",
+            Self::NoSuchChange => "no_such_change",
             Self::NotThatPatch => "not_that_patch",
         }
     }
@@ -597,26 +609,23 @@ fn replay_answer(
     compare(recorded, &again)
 }
 
-/// An answer of a read, made again from its texts under its recorded decision.
-fn answer_again(texts: &mut Texts<'_>, recorded: &Answered, words: &Words) -> Result<Answered, Miss> {
+/// An answer of a read, made again from its texts under its recorded decision, and its text. `page` is the path that the host's own
+/// page of the file names, where it was cut as the host cuts.
+fn answer_again(texts: &mut Texts<'_>, recorded: &Answered, page: Option<&str>) -> Result<(Answered, String), Miss> {
+    let words = Words::of(recorded)?;
     let Some(Sha(hash)) = recorded.hash else { return Err(Unverifiable::Sensitive.into()) };
     let now = texts.get(hash)?.ok_or(Unverifiable::TextMissing(hash))?;
     let (limits, asked) = (recorded.limits.into(), (recorded.offset, recorded.limit));
-    let ask = Ask::new(&now, recorded.offset, recorded.limit, &limits).map_err(Wrong::Request)?;
-    let path = PathKey::new(&recorded.path);
-    let again = shown_again(texts, (&now, &ask), recorded, words, |shown| {
-        Answered::new(&path, shown, asked, (words.answers, limits), recorded.at)
+    let ask = match page {
+        Some(page) => ask_of_page(&now, asked, page),
+        None => Ask::new(&now, asked.0, asked.1, &limits),
+    };
+    let (ask, path) = (ask.map_err(Wrong::Request)?, PathKey::new(&recorded.path));
+    let (again, text) = shown_again(texts, (&now, &ask), recorded, &words, |shown| {
+        (Answered::new(&path, shown, asked, (words.answers, limits), recorded.at), shown.text().to_owned())
     })?;
     compare(recorded, &again)?;
-    Ok(again)
-}
-
-/// The text of such an answer.
-fn answer_text(texts: &mut Texts<'_>, recorded: &Answered, words: &Words) -> Result<String, Miss> {
-    let Some(Sha(hash)) = recorded.hash else { return Err(Unverifiable::Sensitive.into()) };
-    let now = texts.get(hash)?.ok_or(Unverifiable::TextMissing(hash))?;
-    let ask = Ask::new(&now, recorded.offset, recorded.limit, &recorded.limits.into()).map_err(Wrong::Request)?;
-    shown_again(texts, (&now, &ask), recorded, words, |shown| shown.text().to_owned())
+    Ok((again, text))
 }
 
 fn shown_again<T>(

@@ -1,6 +1,7 @@
 //! pi's session files as a transcript. Input: four bytes that say where the file is cut while it is written, then its
 //! bytes. However it is cut and however its JSON is spelled, the same is known.
 
+pub(super) mod claude_code;
 mod pi_lines;
 mod respell;
 

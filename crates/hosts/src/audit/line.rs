@@ -9,7 +9,7 @@ use readproof_core::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::block::Sha;
+use crate::{block::Sha, versions::By};
 
 /// The version of these lines.
 pub const SCHEMA: u32 = 1;
@@ -35,23 +35,11 @@ pub enum Line {
     Began(BeganLine),
     /// Bundles were moved away, or nonces and texts erased.
     Rotated(RotatedLine),
+    /// Nonces and texts of certain calls were erased.
+    Erased(ErasedLine),
     /// A kind that this version does not know.
     #[serde(other)]
     Unknown,
-}
-
-/// Who made a call.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CallerLine {
-    pub surface: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub client: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub user: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub identity: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub agent: Option<String>,
 }
 
 /// One call.
@@ -63,7 +51,8 @@ pub struct CallLine {
     /// The process that made it, and the how many-th of its calls it is, from 1.
     pub writer: String,
     pub seq: u64,
-    pub caller: CallerLine,
+    /// Without the conversation, which stands beside it.
+    pub caller: By,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<String>,
     pub tool: String,
@@ -138,6 +127,15 @@ pub struct RotatedLine {
     pub erased_before: u64,
 }
 
+/// What a person had erased.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErasedLine {
+    pub v: u32,
+    pub at: u64,
+    /// How many calls' nonces and texts.
+    pub texts: u64,
+}
+
 /// What a call was, before it is made a line.
 #[derive(Clone, Debug)]
 pub struct CallFacts {
@@ -164,12 +162,14 @@ impl CallFacts {
     #[must_use]
     pub fn line(&self, writer: &str, seq: u64, nonce: &[u8; 32]) -> String {
         let text = |text: &Option<String>| text.as_deref().map(|text| clipped(&masked(text)));
-        let caller = CallerLine {
-            surface: self.caller.surface.to_string(),
-            client: text(&self.caller.client),
-            user: text(&self.caller.user),
-            identity: text(&self.caller.identity),
-            agent: text(&self.caller.agent),
+        let Caller { surface, client, user, identity, agent, conversation: _ } = &self.caller;
+        let caller = By {
+            surface: surface.to_string(),
+            client: text(client),
+            user: text(user),
+            identity: text(identity),
+            conversation: None,
+            agent: text(agent),
         };
         let mut call = CallLine {
             v: SCHEMA,

@@ -3,9 +3,12 @@
 
 use readproof_core::tlog::{Checkpoint, Hash, Kind, PublicKey, TILE_WIDTH, Tile, TileHashes, bundle, leaf, subtree};
 use readproof_disk::{AuditPart, AuditParts, Create, Store};
-use std::sync::Arc;
+use std::{cell::RefCell, collections::BTreeMap, sync::Arc};
 
 use super::{AuditError, Line};
+
+/// How many bytes stand before a text that is kept: the number of the call, the nonce, and the length.
+pub(super) const KEPT_HEAD: usize = 8 + 32 + 4;
 
 /// How many bytes stand before the entries of the tail: the index of the first.
 const HEAD: usize = 8;
@@ -160,10 +163,14 @@ impl AuditLog {
         Ok(kept_of(&bytes, call.seq))
     }
 
-    /// The hashes of the tree as they are stored.
+    /// The hashes of the tree as they are stored. Each tile is read once: a proof needs many hashes of few tiles.
     pub(super) fn hashes(&self, size: u64) -> TileHashes<impl Fn(Tile) -> Option<Vec<Hash>>> {
         let (parts, tail) = (Arc::clone(&self.parts), Tail::load(&*self.parts).unwrap_or_default());
-        TileHashes::new(size, move |tile| stored_hashes(&*parts, &tail, tile))
+        let met = RefCell::new(BTreeMap::<Tile, Option<Vec<Hash>>>::new());
+        TileHashes::new(size, move |tile| {
+            let mut met = met.borrow_mut();
+            met.entry(tile).or_insert_with(|| stored_hashes(&*parts, &tail, tile)).clone()
+        })
     }
 
     /// The logs that were put aside, by name.

@@ -61,6 +61,7 @@ fn at(line: &[u8]) -> Option<u64> {
         Line::Gap(gap) => Some(gap.at),
         Line::Began(began) => Some(began.at),
         Line::Rotated(rotated) => Some(rotated.at),
+        Line::Erased(erased) => Some(erased.at),
         Line::Unknown => None,
     }
 }

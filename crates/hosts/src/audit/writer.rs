@@ -67,7 +67,7 @@ impl Begun {
 /// Writes the lines of one process.
 #[derive(Debug)]
 pub struct AuditWriter {
-    parts: Arc<dyn AuditParts>,
+    pub(super) parts: Arc<dyn AuditParts>,
     key: SigningKey,
     /// The name of this process in its lines.
     writer: String,
@@ -79,6 +79,8 @@ pub struct AuditWriter {
     kept: Option<(u64, u64)>,
     /// The log that was put aside to begin this one.
     aside: Option<String>,
+    /// Whether anything was ever signed when it was opened.
+    was_signed: bool,
 }
 
 impl AuditWriter {
@@ -108,13 +110,14 @@ impl AuditWriter {
         let turn = parts.lock()?;
         let (key, is_new) = key(&*parts)?;
         let mut tail = Tail::load(&*parts)?;
-        fits(&*parts, &key, &tail)?;
+        let was_signed = fits(&*parts, &key, &tail)?.is_some();
         let (aside, why) = aside.unzip();
         let mut lines = Vec::new();
         if is_new {
             lines.push(Line::Began(BeganLine { v: SCHEMA, at: with.now, aside: aside.clone(), why }));
         }
-        let this = Self { parts, key, writer, count, own, keeps_texts: with.keeps_texts, kept: None, aside };
+        let this =
+            Self { parts, key, writer, count, own, keeps_texts: with.keeps_texts, kept: None, aside, was_signed };
         if tail.torn > 0 && tail.size() > 0 {
             let why = "an append was cut off".to_owned();
             lines.push(Line::Gap(GapLine { v: SCHEMA, at: with.now, writer: None, missing: 0, why }));
@@ -144,6 +147,12 @@ impl AuditWriter {
         self.aside.as_deref()
     }
 
+    /// Whether the log had a checkpoint when it was opened.
+    #[must_use]
+    pub fn was_signed(&self) -> bool {
+        self.was_signed
+    }
+
     /// How this process counts its calls now.
     #[must_use]
     pub fn begun(&self) -> Begun {
@@ -168,6 +177,7 @@ impl AuditWriter {
         let nonces = random_many(calls.len())?;
         let _turn = self.parts.lock()?;
         let mut tail = self.tail()?;
+        self.say_lost(&mut tail, &calls[0])?;
         self.count.batch(tail.size(), self.own.load(Ordering::Relaxed))?;
         let (mut calls, mut nonces) = (calls, &nonces[..]);
         while !calls.is_empty() {
@@ -184,6 +194,20 @@ impl AuditWriter {
             self.own.fetch_add(lines.len() as u64, Ordering::Relaxed);
             (calls, nonces) = (later, unused);
         }
+        Ok(())
+    }
+
+    /// Says how many calls before this one got no line, because nothing could be written.
+    fn say_lost(&self, tail: &mut Tail, call: &Pending) -> Result<(), AuditError> {
+        let missing = call.seq.saturating_sub(1).saturating_sub(self.own.load(Ordering::Relaxed));
+        if missing == 0 {
+            return Ok(());
+        }
+        let (writer, why) = (Some(self.writer.clone()), "they could not be written".to_owned());
+        let line = Line::Gap(GapLine { v: SCHEMA, at: call.facts.at, writer, missing, why });
+        self.add(tail, &[line.to_text().into_bytes()], Lasting::No)?;
+        // From here on they are accounted for.
+        self.own.fetch_add(missing, Ordering::Relaxed);
         Ok(())
     }
 
@@ -229,7 +253,7 @@ impl AuditWriter {
     }
 
     /// The tail, completed if the last writer did not come to it.
-    fn tail(&self) -> Result<Tail, AuditError> {
+    pub(super) fn tail(&self) -> Result<Tail, AuditError> {
         let mut tail = Tail::load(&*self.parts)?;
         if tail.torn > 0 {
             // What looks like an append that was cut off may be a line that was signed.
@@ -241,7 +265,7 @@ impl AuditWriter {
         Ok(tail)
     }
 
-    fn add(&self, tail: &mut Tail, lines: &[Vec<u8>], lasting: Lasting) -> Result<(), AuditError> {
+    pub(super) fn add(&self, tail: &mut Tail, lines: &[Vec<u8>], lasting: Lasting) -> Result<(), AuditError> {
         let mut bytes = Vec::new();
         if tail.used == 0 {
             bytes.extend_from_slice(&Tail::head(tail.first));

@@ -3,7 +3,7 @@
 use readproof_core::render::LOOKS_LIKE_MARKER;
 use std::borrow::Cow;
 
-use super::json::{fields_of_each, scan::quote_or_backslash, text};
+use crate::json::{fields_of_each, scan::quote_or_backslash, text};
 
 /// The text of a content that is one text block or a plain string.
 pub(super) fn text_of(content: &[u8]) -> Option<String> {

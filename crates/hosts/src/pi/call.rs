@@ -9,12 +9,9 @@ use readproof_core::{
 use serde::Deserialize;
 use std::sync::Arc;
 
-use super::{
-    Source,
-    id::Names,
-    json::piece::Piece,
-    json::{bytes, fields, fields_of_each, number, text},
-};
+use crate::json::{bytes, fields, fields_of_each, number, text};
+
+use super::{Source, id::Names, piece::Piece};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tool {

@@ -7,10 +7,10 @@ use super::{
     Source,
     call::{Call, Tool, calls, programmed},
     id::Names,
-    json::piece::{Piece, offset},
     line::{Line, Payload, ToolResult, parse},
     meta::{invalidation, meta, noted},
     outcome::ReadResult,
+    piece::{Piece, offset},
 };
 use crate::versions::Moment;
 

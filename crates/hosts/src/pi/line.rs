@@ -3,10 +3,8 @@
 
 use std::borrow::Cow;
 
-use super::{
-    call::Tool,
-    json::{bytes, number, scan::Scan, slow_fields, text},
-};
+use super::call::Tool;
+use crate::json::{bytes, number, scan::Scan, slow_fields, text};
 
 /// The version of session files that is understood.
 const VERSION: u64 = 3;
@@ -252,7 +250,7 @@ fn loose_message(message: &[u8]) -> Option<Message<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pi::{call::calls, id::Names, json::piece::Piece};
+    use crate::pi::{call::calls, id::Names, piece::Piece};
     use readproof_core::path::Bearings;
     use serde::Deserialize;
     use serde_json::value::RawValue;

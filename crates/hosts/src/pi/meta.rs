@@ -8,7 +8,7 @@ use readproof_core::{
 };
 use std::{borrow::Cow, collections::BTreeSet, str::FromStr};
 
-use super::json::{self, fields, fields_in, text};
+use crate::json::{self, fields, fields_in, text};
 use crate::{
     block::{Block, Sha},
     versions::Moment,

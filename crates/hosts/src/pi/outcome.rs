@@ -16,8 +16,8 @@ use std::sync::OnceLock;
 use super::{
     Source,
     block::{ends_like_pi, text_of, without_notice},
-    json::piece::Piece,
     meta::{Extras, Meta},
+    piece::Piece,
     style,
 };
 use crate::versions::Moment;

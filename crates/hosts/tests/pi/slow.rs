@@ -143,6 +143,7 @@ fn path_of(event: &Event) -> &PathKey {
     match event {
         Event::Shown { path, .. } | Event::Same { path, .. } | Event::Diff { path, .. } | Event::Void { path } => path,
         Event::MarkerSent { .. }
+        | Event::Partial { .. }
         | Event::Written { .. }
         | Event::Edited { .. }
         | Event::Seen { .. }

@@ -1,10 +1,11 @@
-//! `soundness [--pi|--mcp] [--memory] --steps N --seed S [--from STEP]`: random runs of our own sessions, of pi's, or of agents
-//! that return handles, with the store on disk or in memory; the table of short answers, and on a broken promise the shortest
+//! `soundness [--pi|--mcp|--claude] [--memory] --steps N --seed S [--from STEP]`: random runs of our own sessions, of pi's, of Claude
+//! Code's, or of agents that return handles, with the store on disk or in memory; the table of short answers, and on a broken promise the shortest
 //! run that breaks it. `--from` begins with the workspace of this step, which is as it is in the whole run. Exit code 0: nothing
 //! found. 1: a violation, or an empty cell in a run long enough to fill them. 2: usage.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command of the test kit")]
 
 use readproof_testkit::{
+    claude,
     kept::Keep,
     mcp,
     op::{self, Op, Random},
@@ -30,6 +31,7 @@ enum Whose {
     Own,
     Pi,
     Mcp,
+    Claude,
 }
 
 struct Args {
@@ -51,7 +53,9 @@ fn main() -> ExitCode {
     let args = match parse(std::env::args().skip(1)) {
         Ok(args) => args,
         Err(message) => {
-            eprintln!("{message}\nusage: soundness [--pi|--mcp] [--memory] [--steps N] [--seed S] [--from STEP]");
+            eprintln!(
+                "{message}\nusage: soundness [--pi|--mcp|--claude] [--memory] [--steps N] [--seed S] [--from STEP]"
+            );
             return ExitCode::from(2);
         }
     };
@@ -62,6 +66,10 @@ fn main() -> ExitCode {
         (Whose::Pi, Keep::InMemory) => soundness(&args, &Runs { script: pi::script, run: pi::run_in_memory }),
         (Whose::Mcp, Keep::OnDisk) => soundness(&args, &Runs { script: mcp::script, run: mcp::run }),
         (Whose::Mcp, Keep::InMemory) => soundness(&args, &Runs { script: mcp::script, run: mcp::run_in_memory }),
+        (Whose::Claude, Keep::OnDisk) => soundness(&args, &Runs { script: claude::script, run: claude::run }),
+        (Whose::Claude, Keep::InMemory) => {
+            soundness(&args, &Runs { script: claude::script, run: claude::run_in_memory })
+        }
     };
     match done {
         Ok(code) => code,
@@ -78,6 +86,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
         match word.as_str() {
             "--pi" => args.whose = Whose::Pi,
             "--mcp" => args.whose = Whose::Mcp,
+            "--claude" => args.whose = Whose::Claude,
             "--memory" => args.keep = Keep::InMemory,
             _ => {
                 let value = number(&word, words.next())?;

@@ -4,8 +4,8 @@
 use readproof_core::{
     edit::{Piece, Places},
     operation::{
-        Against, AnswerLimit, Audience, Change, Compare, CompareVersions, End, Extent, Freshness, List, Matching,
-        Operation, Outline, Over, Patch, Read, ReadEnd, ReadSymbol, Rewind, Search, SearchFile, SearchMode,
+        Against, AnswerLimit, Audience, Blame, Change, Compare, CompareVersions, End, Extent, Freshness, History, List,
+        Matching, Operation, Outline, Over, Patch, Read, ReadEnd, ReadSymbol, Rewind, Search, SearchFile, SearchMode,
         ShowVersion, Write,
     },
     path::Bearings,
@@ -272,7 +272,19 @@ fn call(random: &mut Random) -> Operation {
             ..Rewind::default()
         }),
         23 => Operation::Patch(patch(random)),
-        24 => Operation::Stat { path: path(random) },
+        24 => match random.below(3) {
+            0 => Operation::Stat { path: path(random) },
+            1 => Operation::History(History {
+                path: (random.below(2) == 0).then(|| path(random)),
+                limit: Some(1 + random.below(20)),
+            }),
+            _ => Operation::Blame(Blame {
+                path: path(random),
+                offset: (random.below(2) == 0).then(|| small(random, 9)),
+                limit: None,
+                most,
+            }),
+        },
         _ => Operation::Write(write(random)),
     }
 }

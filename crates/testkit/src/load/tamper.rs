@@ -44,7 +44,8 @@ pub(crate) struct Written {
 }
 
 /// A call as it may come.
-pub(crate) fn facts(random: &mut Random) -> CallFacts {
+#[must_use]
+pub fn facts(random: &mut Random) -> CallFacts {
     let path = format!("src/file{}.rs", random.below(50));
     let text = format!("line {} of a text\n", random.bits()).repeat(1 + random.below(4));
     CallFacts {

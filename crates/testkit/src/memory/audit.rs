@@ -53,6 +53,14 @@ impl AuditParts for MemoryAudit {
         Ok(())
     }
 
+    fn overwrite(&self, part: &AuditPart, at: u64, bytes: &[u8]) -> Result<(), StoreError> {
+        let at = usize::try_from(at).unwrap_or(usize::MAX);
+        if let Some(found) = locked(&self.parts).get_mut(part).and_then(|found| found.get_mut(at..at + bytes.len())) {
+            found.copy_from_slice(bytes);
+        }
+        Ok(())
+    }
+
     fn remove(&self, part: &AuditPart) -> Result<(), StoreError> {
         locked(&self.parts).remove(part);
         Ok(())

@@ -10,7 +10,8 @@ use crate::op::Kind;
 pub trait Event: Copy + Ord + Debug + 'static {
     /// The kinds after which short answers must still occur.
     const ALL: &'static [Self];
-    /// The decisions that rely on what the model holds, and occur on this surface.
+
+    /// The decisions that rely on what the model holds, and are shown to it.
     const SHORT: &'static [Mode] = &[Mode::Unchanged, Mode::UnchangedRange, Mode::Diff, Mode::Partial];
 }
 

@@ -18,7 +18,7 @@ use tempfile::TempDir;
 
 pub use self::watch::Watched;
 use self::{
-    kept::{Keep, Kept, OWN_TEXTS, Texts},
+    kept::{Keep, Kept, OWN_TEXTS, Texts, some_logged},
     watch::{Watch, some_secret, some_word},
 };
 use crate::op::Random;
@@ -67,8 +67,6 @@ pub type Broken = Box<dyn std::error::Error>;
 
 /// The workspace and its engines.
 pub struct World {
-    /// Removed when the world is dropped.
-    _dir: TempDir,
     root: PathBuf,
     kept: Kept,
     settings: Settings,
@@ -78,6 +76,8 @@ pub struct World {
     names: Vec<&'static str>,
     /// Earlier texts of each file.
     history: BTreeMap<String, Vec<String>>,
+    /// Removed when the world is dropped, after the threads of its engines ended.
+    _dir: TempDir,
 }
 
 impl World {
@@ -114,6 +114,7 @@ impl World {
         };
         let small_texts = if random.below(2) == 0 { SmallTexts::Together } else { SmallTexts::Apart };
         let settings = Settings { limits, answers, small_texts, policy: crate::nobody_asks(), ..Settings::default() };
+        let settings = some_logged(seed, settings);
         fs::create_dir(root.join("sub"))?;
         let known = NAMES.iter().map(|(name, _)| *name).chain(crate::changes::FRESH).chain(more.iter().copied());
         let watch = Watch::new(root.clone(), vec![root.display().to_string()], "", known.collect());

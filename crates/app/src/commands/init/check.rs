@@ -13,6 +13,7 @@ use super::{
     hosts, jsonc,
     package::{self, Listed},
     permit::{Permit, Standing},
+    plugin::Named,
 };
 use crate::{
     cli::{Host, Scope},
@@ -50,7 +51,9 @@ impl Look<'_> {
         for scope in [Scope::Project, Scope::User] {
             let files = self.host.files(scope, self.root.path(), self.around).unwrap_or_default();
             let Some(settings) = self.read(&files, scope) else { continue };
-            if self.host.has_package() {
+            if self.host.has_plugin() {
+                self.plugin(&settings, scope);
+            } else if self.host.has_package() {
                 self.packages(&settings, scope);
             } else {
                 self.entry(&settings, scope);
@@ -154,6 +157,24 @@ impl Look<'_> {
             };
             self.found.push((scope, found));
         }
+    }
+
+    /// Looks for the plugin in a settings file.
+    fn plugin(&mut self, settings: &Settings, scope: Scope) {
+        let file = settings.file.name();
+        let found = match Named::of(&settings.text) {
+            Ok(Named::Nowhere) => return,
+            Ok(Named::Off) => Found::Off { file },
+            Ok(Named::Elsewhere(source)) if source.starts_with('/') => Found::NoPackage { file, source },
+            Ok(Named::Elsewhere(source)) => Found::Fetched { file, source },
+            Ok(Named::At(plugin)) => {
+                let folder = plugin.folder.display().to_string();
+                let is_found = self.around.on_path(entry::NAME).is_some();
+                if is_found { Found::Package { file, folder } } else { Found::PackageAlone { folder } }
+            }
+            Err(error) => Found::Unread { file, why: error.reason() },
+        };
+        self.found.push((scope, found));
     }
 
     /// Where there is an entry that works: whether the tools may be used. Settings of both scopes count.

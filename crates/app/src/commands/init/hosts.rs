@@ -16,14 +16,24 @@ use crate::{
 };
 
 /// In the order in which they are listed.
-pub(crate) const ALL: [Host; 8] =
-    [Host::ClaudeCode, Host::Codex, Host::Opencode, Host::Gemini, Host::Cursor, Host::Vscode, Host::Zed, Host::Pi];
+pub(crate) const ALL: [Host; 9] = [
+    Host::ClaudeCode,
+    Host::ClaudeCodeTools,
+    Host::Codex,
+    Host::Opencode,
+    Host::Gemini,
+    Host::Cursor,
+    Host::Vscode,
+    Host::Zed,
+    Host::Pi,
+];
 
 impl Host {
     /// As typed on the command line.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::ClaudeCode => "claude-code",
+            Self::ClaudeCodeTools => "claude-code-tools",
             Self::Codex => "codex",
             Self::Opencode => "opencode",
             Self::Gemini => "gemini",
@@ -37,7 +47,7 @@ impl Host {
     /// The names of its program.
     pub(crate) fn programs(self) -> &'static [&'static str] {
         match self {
-            Self::ClaudeCode => &["claude"],
+            Self::ClaudeCode | Self::ClaudeCodeTools => &["claude"],
             Self::Codex => &["codex"],
             Self::Opencode => &["opencode"],
             Self::Gemini => &["gemini"],
@@ -53,10 +63,15 @@ impl Host {
         self == Self::Pi
     }
 
+    /// Whether it loads a plugin of ours.
+    pub(crate) fn has_plugin(self) -> bool {
+        self == Self::ClaudeCode
+    }
+
     /// Whose settings are written unless the user says. A package lies in one place of this machine, and its path means nothing
     /// to others who share the project.
     pub(crate) fn usual_scope(self) -> Scope {
-        if self.has_package() { Scope::User } else { Scope::Project }
+        if self.has_package() || self.has_plugin() { Scope::User } else { Scope::Project }
     }
 
     /// The call that sets the host up in this scope.
@@ -71,9 +86,14 @@ impl Host {
             Scope::Project => Some(workspace.join(self.project_folder())),
             Scope::User => self.user_folder(around),
         };
+        if self.has_plugin() {
+            // The path of a folder of this machine means nothing to others who share the project.
+            return self.permit_files(scope, workspace, around).map(|files| files.into_iter().take(1).collect());
+        }
         let names: &[&str] = match (self, scope) {
-            (Self::ClaudeCode, Scope::Project) => &[".mcp.json"],
-            (Self::ClaudeCode, Scope::User) => &[".claude.json"],
+            (Self::ClaudeCode, _) => &[],
+            (Self::ClaudeCodeTools, Scope::Project) => &[".mcp.json"],
+            (Self::ClaudeCodeTools, Scope::User) => &[".claude.json"],
             (Self::Codex, _) => &["config.toml"],
             (Self::Opencode, _) => &["opencode.jsonc", "opencode.json"],
             (Self::Gemini | Self::Zed | Self::Pi, _) => &["settings.json"],
@@ -84,7 +104,7 @@ impl Host {
 
     fn project_folder(self) -> &'static str {
         match self {
-            Self::ClaudeCode | Self::Opencode => "",
+            Self::ClaudeCode | Self::ClaudeCodeTools | Self::Opencode => "",
             Self::Codex => ".codex",
             Self::Gemini => ".gemini",
             Self::Cursor => ".cursor",
@@ -99,7 +119,7 @@ impl Host {
         let config = |name: &str| around.config.as_ref().map(|config| config.join(name));
         match self {
             // In the home directory, beside `.claude`, unless the environment names another folder.
-            Self::ClaudeCode => around.claude.clone().or_else(|| around.home.clone()),
+            Self::ClaudeCode | Self::ClaudeCodeTools => around.claude.clone().or_else(|| around.home.clone()),
             Self::Codex => around.codex.clone().or_else(|| home(".codex")),
             Self::Opencode => config("opencode"),
             Self::Gemini => home(".gemini"),
@@ -114,7 +134,7 @@ impl Host {
     /// Names in a workspace that show that the host is used there.
     pub(crate) fn project_signs(self) -> &'static [&'static str] {
         match self {
-            Self::ClaudeCode => &[".mcp.json", ".claude", "CLAUDE.md"],
+            Self::ClaudeCode | Self::ClaudeCodeTools => &[".mcp.json", ".claude", "CLAUDE.md"],
             Self::Codex => &[".codex"],
             Self::Opencode => &["opencode.json", "opencode.jsonc", ".opencode"],
             Self::Gemini => &[".gemini", "GEMINI.md"],
@@ -128,7 +148,7 @@ impl Host {
     /// The folder that shows that the user has the host.
     pub(crate) fn user_sign(self, around: &HostEnvironment) -> Option<PathBuf> {
         match self {
-            Self::ClaudeCode => claude_folder(around),
+            Self::ClaudeCode | Self::ClaudeCodeTools => claude_folder(around),
             Self::Codex | Self::Opencode | Self::Gemini | Self::Cursor | Self::Vscode | Self::Zed | Self::Pi => {
                 self.user_folder(around)
             }
@@ -138,14 +158,17 @@ impl Host {
     /// What the user must know about an entry there.
     pub(crate) fn note(self, scope: Scope) -> Option<&'static str> {
         match (self, scope) {
-            (Self::ClaudeCode, Scope::Project) => Some("Claude Code asks once whether this project's servers may run"),
+            (Self::ClaudeCode, _) => Some("the plugin starts `readproof`, which must be on the PATH"),
+            (Self::ClaudeCodeTools, Scope::Project) => {
+                Some("Claude Code asks once whether this project's servers may run")
+            }
             (Self::Codex, Scope::Project) => Some("Codex reads this file only in projects that it was told to trust"),
             (Self::Gemini, Scope::Project) => Some(
                 "Gemini CLI reads this file only when it is started in this folder; --scope user works in every folder",
             ),
             (Self::Zed, Scope::Project) => Some("Zed starts this project's servers once its worktree is trusted"),
             (Self::Pi, Scope::Project) => Some("pi loads this project's packages once the project is trusted"),
-            (Self::ClaudeCode | Self::Codex | Self::Zed | Self::Pi, Scope::User)
+            (Self::ClaudeCodeTools | Self::Codex | Self::Zed | Self::Pi, Scope::User)
             | (Self::Gemini, Scope::User)
             | (Self::Opencode | Self::Cursor | Self::Vscode, _) => None,
         }
@@ -154,10 +177,10 @@ impl Host {
     /// The line that lets the host's model use the tools; `None` where none is needed.
     pub(crate) fn permit(self) -> Option<Permit> {
         match self {
-            Self::ClaudeCode => Some(Permit::claude_code()),
+            Self::ClaudeCodeTools => Some(Permit::claude_code()),
             Self::Codex => Some(Permit::codex()),
             Self::Gemini => Some(Permit::gemini()),
-            Self::Opencode | Self::Cursor | Self::Vscode | Self::Zed | Self::Pi => None,
+            Self::ClaudeCode | Self::Opencode | Self::Cursor | Self::Vscode | Self::Zed | Self::Pi => None,
         }
     }
 
@@ -165,11 +188,13 @@ impl Host {
     pub(crate) fn permit_files(self, scope: Scope, workspace: &Path, around: &HostEnvironment) -> Option<Vec<PathBuf>> {
         match (self, scope) {
             // The file without `local` belongs to everyone who works on the project.
-            (Self::ClaudeCode, Scope::Project) => {
+            (Self::ClaudeCode | Self::ClaudeCodeTools, Scope::Project) => {
                 let folder = workspace.join(".claude");
                 Some(vec![folder.join("settings.local.json"), folder.join("settings.json")])
             }
-            (Self::ClaudeCode, Scope::User) => Some(vec![claude_folder(around)?.join("settings.json")]),
+            (Self::ClaudeCode | Self::ClaudeCodeTools, Scope::User) => {
+                Some(vec![claude_folder(around)?.join("settings.json")])
+            }
             _ => self.files(scope, workspace, around),
         }
     }
@@ -177,7 +202,7 @@ impl Host {
     /// What the user must know about that line.
     pub(crate) fn permit_note(self, scope: Scope) -> Option<&'static str> {
         match (self, scope) {
-            (Self::ClaudeCode, Scope::Project) => Some("this file is yours alone, so keep it out of git"),
+            (Self::ClaudeCodeTools, Scope::Project) => Some("this file is yours alone, so keep it out of git"),
             _ => None,
         }
     }
@@ -190,12 +215,14 @@ impl Host {
         let entry =
             |format, path: &[&'static str], fields| HostEntry { format, path: path.to_vec(), fields: Entry { fields } };
         Ok(match self {
-            Self::ClaudeCode | Self::Cursor => entry(Format::Json, &["mcpServers", NAME], stdio()),
+            Self::ClaudeCodeTools | Self::Cursor => entry(Format::Json, &["mcpServers", NAME], stdio()),
             Self::Gemini => entry(Format::Json, &["mcpServers", NAME], started.to_vec()),
             Self::Vscode => entry(Format::Json, &["servers", NAME], stdio()),
             Self::Zed => entry(Format::Json, &["context_servers", NAME], started.to_vec()),
             Self::Codex => entry(Format::Toml, &["mcp_servers", NAME], started.to_vec()),
-            Self::Pi => return Err(EditError::NoPlace("this host starts no MCP server".to_owned())),
+            Self::Pi | Self::ClaudeCode => {
+                return Err(EditError::NoPlace("this host starts no MCP server".to_owned()));
+            }
             Self::Opencode => {
                 let local = [("type", json!("local")), ("command", json!([command, "mcp"]))];
                 let document = jsonc::parse(text)?.unwrap_or_default();

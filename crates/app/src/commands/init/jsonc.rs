@@ -79,6 +79,38 @@ pub(crate) fn add_item(whole: &str, path: &[&str], item: &str) -> Result<String,
     if parse(&changed)? == Some(expected) { Ok(format!("{bom}{changed}")) } else { Err(EditError::AltersMore) }
 }
 
+/// The text without the property at `path`, and without the objects on the way that have no other; `None` if there is none.
+pub(crate) fn remove(whole: &str, path: &[&str]) -> Result<Option<String>, EditError> {
+    let (bom, text) = split_bom(whole);
+    let document = parsed(text)?;
+    let Some(root) = document.value.as_ref().filter(|root| node_at(root, path).is_some()) else { return Ok(None) };
+    // An object that has nothing else goes with it.
+    let is_alone = |depth: &usize| {
+        let object = node_at(root, &path[..*depth]).and_then(|node| node.as_object());
+        object.is_some_and(|object| object.properties.len() == 1)
+    };
+    let goes = (1..path.len()).rev().take_while(is_alone).last().unwrap_or(path.len());
+    let (Some((key, above)), Some(expected)) = (path[..goes].split_last(), parse(whole)?) else { return Ok(None) };
+    let Some(object) = node_at(root, above).and_then(|node| node.as_object()) else { return Ok(None) };
+    let Some(property) = property(object, key) else { return Ok(None) };
+    let tokens = document.tokens.as_deref().unwrap_or_default();
+    let first = tokens.partition_point(|token| token.range.start < property.start());
+    let next = tokens.partition_point(|token| token.range.start < property.end());
+    let (Some(before), Some(after)) = (first.checked_sub(1).and_then(|at| tokens.get(at)), tokens.get(next)) else {
+        return Err(EditError::AltersMore);
+    };
+    let (from, to) = match (&before.token, &after.token) {
+        (_, Token::Comma) => (before.range.end, after.range.end),
+        (Token::Comma, _) => (before.range.start, property.end()),
+        _ => (before.range.end, after.range.start),
+    };
+    let changed = [&text[..from], &text[to..]].concat();
+    let mut expected = expected;
+    let parent = slot(&mut expected, above).and_then(Value::as_object_mut).ok_or(EditError::AltersMore)?;
+    parent.remove(*key);
+    if parse(&changed)? == Some(expected) { Ok(Some(format!("{bom}{changed}"))) } else { Err(EditError::AltersMore) }
+}
+
 /// What is put at a path.
 #[derive(Clone, Copy)]
 enum Leaf<'l> {

@@ -10,6 +10,7 @@ use super::{
     jsonc,
     package::{self, Listed, Package},
     permit::{Permit, Standing},
+    plugin::{self, Plugin},
 };
 use crate::{
     cli::{Host, Scope},
@@ -83,7 +84,10 @@ impl Setup<'_> {
     /// What would be written, without a look at any file.
     pub(crate) fn unread(&self) -> Result<Plan, Failure> {
         let file = self.file(self.host.files(self.scope, &self.workspace, self.around))?;
-        let (alone, value) = if self.host.has_package() {
+        let (alone, value) = if self.host.has_plugin() {
+            let plugin = self.plugin()?;
+            (plugin.alone(), plugin.value())
+        } else if self.host.has_package() {
             let source = self.package()?.source(&self.folder(&file));
             (listing(&source), json!({"packages": [source]}))
         } else {
@@ -102,7 +106,13 @@ impl Setup<'_> {
     /// What is to be written. Every file is read and every change made in memory first, so that nothing is written if one of
     /// them cannot take it.
     pub(crate) fn plan(&self, entry_only: bool) -> Result<Plan, Failure> {
-        let first = if self.host.has_package() { self.package_step()? } else { self.entry_step()? };
+        let first = if self.host.has_plugin() {
+            self.plugin_step()?
+        } else if self.host.has_package() {
+            self.package_step()?
+        } else {
+            self.entry_step()?
+        };
         let permission = match self.host.permit() {
             None => None,
             Some(permit) => Some(match self.permission_step(&permit, &first) {
@@ -167,6 +177,36 @@ impl Setup<'_> {
         Ok(Step { alone, value: json!({"packages": [source]}), file, state, before, after, written: false })
     }
 
+    fn plugin_step(&self) -> Result<Step, Failure> {
+        let file = self.file(self.host.files(self.scope, &self.workspace, self.around))?;
+        let plugin = self.plugin()?;
+        let alone = plugin.alone();
+        let left = |why: &str| self.left(&file, why, Some(&alone));
+        let before = file.read().map_err(|why| left(&why))?;
+        let text = before.as_deref().unwrap_or_default();
+        let state = match plugin.existing(text).map_err(|error| left(&error.reason()))? {
+            None => State::Absent,
+            Some(_) if plugin.is_in(text).map_err(|error| left(&error.reason()))? => State::Same,
+            Some(existing) => State::Different(existing),
+        };
+        let is_same = matches!(state, State::Same);
+        let after = if is_same { None } else { Some(plugin.set(text).map_err(|error| left(&error.reason()))?) };
+        Ok(Step { value: plugin.value(), alone, file, state, before, after, written: false })
+    }
+
+    /// What takes the plugin out again.
+    pub(crate) fn removal(&self) -> Result<Plan, Failure> {
+        let file = self.file(self.host.files(self.scope, &self.workspace, self.around))?;
+        let left = |why: &str| self.left(&file, why, None);
+        let before = file.read().map_err(|why| left(&why))?;
+        let text = before.as_deref().unwrap_or_default();
+        let after = Plugin::removed(text).map_err(|error| left(&error.reason()))?;
+        let state = if after.is_some() { State::Same } else { State::Absent };
+        let alone = after.clone().unwrap_or_default();
+        let first = Step { value: Value::Null, alone, file, state, before, after, written: false };
+        Ok(Plan { first, permission: None })
+    }
+
     fn permission_step(&self, permit: &Permit, first: &Step) -> Result<Step, Failure> {
         let file = self.permit_file()?;
         let alone = permit.alone();
@@ -210,6 +250,11 @@ impl Setup<'_> {
     fn package(&self) -> Result<Package, Failure> {
         let found = self.around.program.as_deref().and_then(Package::beside);
         found.ok_or_else(|| Failure::refused("NO_PACKAGE", package::not_found(self.scope)))
+    }
+
+    fn plugin(&self) -> Result<Plugin, Failure> {
+        let found = self.around.program.as_deref().and_then(Plugin::beside);
+        found.ok_or_else(|| Failure::refused("NO_PACKAGE", plugin::not_found()))
     }
 
     /// The command that starts this program: its bare name where `PATH` has one of that name, else its absolute path.

@@ -189,7 +189,7 @@ fn matches(filter: &Filter, line: &[u8]) -> bool {
         || [&filter.tool, &filter.path, &filter.conversation, &filter.caller, &filter.code].iter().any(|f| f.is_some());
     match parsed(line) {
         Line::Call(call) => is_meant(filter, &call),
-        Line::Gap(_) | Line::Began(_) | Line::Rotated(_) | Line::Unknown => !wants_call,
+        Line::Gap(_) | Line::Began(_) | Line::Rotated(_) | Line::Erased(_) | Line::Unknown => !wants_call,
     }
 }
 
@@ -274,7 +274,8 @@ fn verified_text(found: &Verified) -> String {
         lines.push(format!("{} lines after the newest checkpoint are not signed yet", found.size - signed));
     }
     if found.missing > 0 {
-        lines.push(format!("{} calls have no line: their process ended before it wrote them", found.missing));
+        lines
+            .push(format!("{} calls have no line: their process could not write them, or ended before", found.missing));
     }
     if found.moved > 0 {
         lines.push(format!("{} lines were dropped by a rotation; their hashes were compared", found.moved));
@@ -326,8 +327,13 @@ fn prove(terminal: &Terminal, what: &str) -> Done {
         Ok(entry) => entry,
         Err(_) => {
             let (path, first, last) = place(what)?;
-            let none =
-                || Failure::refused("NOT_FOUND", format!("no call in the audit log is known to have returned {what}"));
+            let none = || {
+                let message = format!(
+                    "no call in the audit log is known to have returned {what}; `readproof audit search --path {path}` lists the \
+                     calls about the file, and `readproof audit prove LINE` proves one of them"
+                );
+                Failure::refused("NOT_FOUND", message)
+            };
             terminal.engine.audit_shown(&path, (first, last))?.ok_or_else(none)?
         }
     };

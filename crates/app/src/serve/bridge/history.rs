@@ -85,8 +85,8 @@ impl Server {
         named.map(version).transpose()
     }
 
-    /// The caller, as one whose earlier rewinds are its own.
-    fn in_conversation(&self) -> Caller {
+    /// The caller in its session: its earlier rewinds are its own, and records name the session.
+    pub(super) fn in_conversation(&self) -> Caller {
         Caller { conversation: self.session.clone(), ..self.caller.clone() }
     }
 

@@ -52,6 +52,7 @@ impl Acts {
             | Operation::Propose { .. }
             | Operation::Resolve { .. }
             | Operation::ShowSession
+            | Operation::Held { .. }
             | Operation::Replay => LOOKING_BACK,
             Operation::ListSessions
             | Operation::Branch { .. }

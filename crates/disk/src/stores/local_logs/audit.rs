@@ -156,6 +156,23 @@ impl AuditParts for LocalAudit {
         write().map_err(|error| StoreError::from_io(&shown(&path), error))
     }
 
+    fn overwrite(&self, part: &AuditPart, at: u64, bytes: &[u8]) -> Result<(), StoreError> {
+        let path = part.path();
+        let Some((folder, name)) = self.place(&path, Create::No)? else { return Ok(()) };
+        let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let opened = missing_or(rustix::fs::openat(&folder, &name, flags, Mode::empty()));
+        let Some(file) = opened.map_err(|errno| fail(&path, errno))?.map(File::from) else { return Ok(()) };
+        let write = || -> io::Result<()> {
+            let end = at.checked_add(bytes.len() as u64);
+            if end.is_none_or(|end| end > file.metadata().map_or(0, |found| found.len())) {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            write_at(&file, at, bytes)?;
+            file.sync_data()
+        };
+        write().map_err(|error| StoreError::from_io(&shown(&path), error))
+    }
+
     fn remove(&self, part: &AuditPart) -> Result<(), StoreError> {
         let path = part.path();
         let Some((folder, name)) = self.place(&path, Create::No)? else { return Ok(()) };

@@ -106,6 +106,12 @@ pub trait AuditParts: fmt::Debug + Send + Sync {
     /// [`StoreError`]; the part may then end in the beginning of `bytes`.
     fn append(&self, part: &AuditPart, at: u64, bytes: &[u8], lasting: Lasting) -> Result<(), StoreError>;
 
+    /// Overwrites bytes in the middle of a part, durably. The part keeps its length.
+    ///
+    /// # Errors
+    /// [`StoreError`]; some of the bytes may be overwritten.
+    fn overwrite(&self, part: &AuditPart, at: u64, bytes: &[u8]) -> Result<(), StoreError>;
+
     /// Removes a part, if it is there.
     ///
     /// # Errors

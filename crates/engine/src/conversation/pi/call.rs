@@ -3,7 +3,7 @@
 
 use readproof_core::{
     decide::{Ask, Mode, Reason},
-    knowledge::Knowledge,
+    knowledge::{Held, Knowledge},
     limits::Limits,
     meta::MetaV1,
     operation::Read,
@@ -20,7 +20,7 @@ use readproof_hosts::{
 use std::path::Path;
 
 use super::{
-    super::{Conversation, ConversationStatus, FileStatus, NotOurs},
+    super::{Conversation, ConversationStatus, FileStatus, Holding, HoldingFile, NotOurs, Proof},
     PiConversation,
     moment::newest,
 };
@@ -202,17 +202,18 @@ impl Conversation for PiCall<'_> {
     }
 
     fn ask(&self, now: &Text, read: &Read, target: &ResolvedTarget, _limits: &Limits) -> Result<Ask, ScopeError> {
-        let has_range = read.offset.is_none() && target.offset.is_some();
-        let bare = read.path.rsplit_once(':').filter(|_| has_range);
-        let path = bare.map_or(read.path.as_str(), |(bare, _)| bare);
-        Ask::paged(now, target.offset, target.limit, path, &STYLE)
+        ask_of_page(now, (target.offset, target.limit), bare(read, target))
+    }
+
+    fn page_name(&self, read: &Read, target: &ResolvedTarget) -> Option<String> {
+        Some(bare(read, target).to_owned())
     }
 
     fn key(&self, file: &FileRef) -> PathKey {
         PathKey::new(&file.absolute())
     }
 
-    fn declines(&mut self, engine: &Engine, file: &FileRef, read: &Snapshot) -> Option<NotOurs> {
+    fn declines(&mut self, engine: &Engine, file: &FileRef, read: &mut Snapshot) -> Option<NotOurs> {
         let declined = if is_image(read.text.as_str()) {
             NotOurs::Image
         } else if engine.shared.sensitive.is_sensitive_read(file, read) {
@@ -300,6 +301,40 @@ impl Conversation for PiCall<'_> {
         Ok(Refreshed { paths, scope, found: true, entry: None })
     }
 
+    fn holding(&mut self, engine: &Engine) -> Result<Holding, Error> {
+        let (session, answers) = (self.conversation.file.clone(), engine.shared.settings.answers);
+        let distrusted = self.conversation.distrusted.then(|| Reason::HostAlters.sentence());
+        let place = self.place.unwrap_or_default();
+        let known = self.conversation.known_at(place);
+        let (transcript, counts) = (known.transcript(), known.transcript().counts());
+        let id = |entry: EntryRef| transcript.id(entry);
+        let proof = |held: &Held| {
+            let why = known.why(held.at());
+            let (tool, mode) = why.as_ref().map_or(("", None), |why| (why.tool, why.mode));
+            Proof { entry: why.map(|why| why.entry).unwrap_or_default(), tool, mode }
+        };
+        let file = |(path, knowledge): (&PathKey, &Knowledge)| HoldingFile {
+            path: path.to_string(),
+            whole: knowledge.holds_whole(path, Form::Disk, answers).is_some(),
+            spans: knowledge.of(path).iter().map(|held| (held.clone(), proof(held))).collect(),
+        };
+        let pending = known.pending().into_iter();
+        Ok(Holding {
+            host: "pi",
+            session,
+            folder: transcript.cwd().map(str::to_owned),
+            leaf: place.map(id),
+            barrier: known.barrier().map(id),
+            window: known.window(),
+            entries: counts.entries,
+            skipped: counts.skipped,
+            compactions: counts.compactions,
+            files: if distrusted.is_none() { known.files().map(file).collect() } else { Vec::new() },
+            pending: pending.map(|call| (call.tool, call.path.map(|path| path.to_string()))).collect(),
+            distrusted,
+        })
+    }
+
     fn status(&mut self, engine: &Engine) -> Result<Option<ConversationStatus>, Error> {
         let stored = self.conversation.backing.texts.as_ref().map(|texts| texts.stored()).unwrap_or_default();
         let mut status = ConversationStatus {
@@ -334,6 +369,22 @@ impl Conversation for PiCall<'_> {
         }
         Ok(Some(status))
     }
+}
+
+/// Which lines a page of the host shows, for a read that was cut so: `name` is what [`Conversation::page_name`] said of it.
+pub(crate) fn ask_of_page(
+    now: &Text,
+    (offset, limit): (Option<u64>, Option<u64>),
+    name: &str,
+) -> Result<Ask, ScopeError> {
+    Ask::paged(now, offset, limit, name, &STYLE)
+}
+
+/// The path of a read without the range that it may end in.
+fn bare<'r>(read: &'r Read, target: &ResolvedTarget) -> &'r str {
+    let has_range = read.offset.is_none() && target.offset.is_some();
+    let bare = read.path.rsplit_once(':').filter(|_| has_range);
+    bare.map_or(read.path.as_str(), |(bare, _)| bare)
 }
 
 fn cut(page: &Page, limits: &Limits) -> Option<PiCut> {

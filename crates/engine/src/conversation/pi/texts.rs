@@ -13,7 +13,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::session::MOST;
+use super::MOST;
 use crate::{
     Error,
     upkeep::{HostSession, HostTexts, Unread},

@@ -6,8 +6,8 @@ use readproof_core::{
     decide::Ask,
     edit::{FileChange, FilePatch, Numbers, Piece, parse_patch, place},
     operation::{
-        Again, BadOperation, Change, Letters, Operation, Over, Patch, Read, ReadSymbol, Search, SearchMode, Write,
-        rules::ALL as RULES,
+        Again, BadOperation, Blame, Change, Letters, Operation, Over, Patch, Read, ReadSymbol, Search, SearchMode,
+        Write, rules::ALL as RULES,
     },
     text::{ContentHash, Text},
 };
@@ -21,13 +21,13 @@ use readproof_hosts::{
 use readproof_index::{Case, Finder, Query};
 use std::rc::Rc;
 
-use super::{About, Finding, Miss, Replayed, Report, Texts, Unverifiable, Words, Wrong, answer_again, same};
+use super::{About, Finding, Miss, Replayed, Report, Texts, Unverifiable, Wrong, answer_again, same};
 use crate::{
-    Control, Engine, Error,
-    door::{Outcome, canonical_of, canonical_of_error},
+    Blamed, Control, Engine, Error,
+    door::{Outcome, PAGE, canonical_of, canonical_of_error},
     edit::{say_all, say_appended, say_deleted, say_edited, say_merged, say_moved, say_restored, say_written},
     find::{lines_in_text, listed_again},
-    history::{cut, versions_again},
+    history::{HistoryAgain, blamed_again, cut, versions_again},
     read::end_in,
     three_way,
 };
@@ -78,6 +78,9 @@ impl Engine {
             report.unverifiable(None, Unverifiable::Newer);
             return report.0;
         }
+        if past.missing > 0 {
+            report.unverifiable(None, Unverifiable::NotLogged(past.missing));
+        }
         let mut texts = Texts::new(store);
         for (line, call) in past.calls {
             let Some(call) = call else {
@@ -124,11 +127,13 @@ impl Rerun<'_, '_> {
         if call.files.iter().any(|file| file.sensitive) {
             return Err(Unverifiable::Sensitive.into());
         }
-        if call.code != OK && ["write", "patch"].contains(&call.op.as_str()) {
-            // Its texts are not kept.
-            return Err(Unverifiable::Failed(call.code.clone()).into());
-        }
-        let operation = self.operation()?;
+        let operation = self.operation().map_err(|miss| match miss {
+            // Of a call that failed the texts that it brought along are not kept.
+            Miss::Unverifiable(Unverifiable::UnknownRecord) if call.code != OK => {
+                Unverifiable::Failed(call.code.clone()).into()
+            }
+            other @ (Miss::Unverifiable(_) | Miss::Wrong(_)) => other,
+        })?;
         if let Again::Search(search) = operation.again()
             && call.code == OK
         {
@@ -236,6 +241,9 @@ impl Rerun<'_, '_> {
             Again::Write(write) => return self.write(write),
             Again::Patch(patch) => return self.patch(patch),
             Again::Rewind(_) => return self.rewind(),
+            Again::History(_) => return self.history(),
+            Again::Blame(blame) => Ok(Outcome::Blamed(self.blame(blame)?)),
+            Again::Stat => return Err(Unverifiable::NoText.into()),
             Again::Search(_) | Again::Nothing => return Err(Unverifiable::NotRerun.into()),
         };
         Ok(match outcome {
@@ -270,8 +278,41 @@ impl Rerun<'_, '_> {
         if let Some(Sha(hash)) = recorded.hash {
             self.load(hash)?;
         }
-        let again = answer_again(self.texts, recorded, &Words::of(recorded)?)?;
-        Ok(again.block.ok_or(Unverifiable::Sensitive)?)
+        let page = self.call.inputs.get(PAGE).map(String::as_str);
+        let (again, text) = answer_again(self.texts, recorded, page)?;
+        again.block.ok_or(Unverifiable::Sensitive)?;
+        Ok(Block::of(&text))
+    }
+
+    /// The changes that a list showed; that there were no others cannot be verified.
+    fn history(&mut self) -> Result<Block, Miss> {
+        let noted = self.noted("history")?;
+        match self.engine.listed_changes_again(noted.as_str()) {
+            Ok(Some(listed)) => Ok(Block::of(&canonical_of(&Outcome::<()>::History(listed)))),
+            Ok(None) => Err(Unverifiable::OtherVersionLog.into()),
+            Err(HistoryAgain::NotThere) => Err(Wrong::NoSuchChange.into()),
+            Err(HistoryAgain::Gone(hash)) => Err(self.load(hash).err().unwrap_or(Unverifiable::NotKept.into())),
+        }
+    }
+
+    fn blame(&mut self, blame: &Blame) -> Result<Blamed, Miss> {
+        let (_, text) = self.ground()?;
+        let (steps, lines) = (self.noted("origins")?, self.input("lines")?.to_owned());
+        let mut load = |hash| self.load(hash).map(|text| Some(Text::clone(&text)));
+        let again = blamed_again(blame.most, &text, (&lines, steps.as_str()), &mut load)?;
+        Ok(again.ok_or(Unverifiable::UnknownRecord)?)
+    }
+
+    /// A text that is no file's, which the call noted.
+    fn noted(&mut self, name: &str) -> Result<Rc<Text>, Miss> {
+        let hash = ContentHash::parse(self.input(name)?).ok_or(Unverifiable::UnknownRecord)?;
+        self.load(hash).map_err(|miss| match miss {
+            // Of a call without a conversation no text is kept.
+            Miss::Unverifiable(Unverifiable::TextMissing(_)) if self.call.by.conversation.is_none() => {
+                Unverifiable::NotKept.into()
+            }
+            other @ (Miss::Unverifiable(_) | Miss::Wrong(_)) => other,
+        })
     }
 
     fn symbol(&mut self, read: &ReadSymbol) -> Result<Block, Miss> {
@@ -281,12 +322,11 @@ impl Rerun<'_, '_> {
         let found = self.engine.definition_again(read, (&recorded.path, &text), &Control::WAIT);
         let (lines, around) = found.map_err(|_| Wrong::NotDefined)?;
         same("the first line of the definition", &shown(recorded.offset), &shown(Some(lines.first().into())))?;
-        let again = answer_again(self.texts, recorded, &Words::of(recorded)?)?;
+        let (again, body) = answer_again(self.texts, recorded, None)?;
         let block = again.block.ok_or(Unverifiable::Sensitive)?;
         if around.is_empty() {
             return Ok(block);
         }
-        let body = super::answer_text(self.texts, recorded, &Words::of(recorded)?)?;
         let around: String = around.iter().map(|run| format!("@{}\n{}", run.lines.first(), run.text)).collect();
         Ok(Block::of(&format!("{around}@{}\n{body}", lines.first())))
     }

@@ -147,6 +147,7 @@ fn pi(operation: &Operation, root: &Path) -> Option<Value> {
         | Operation::ListConflicts { .. }
         | Operation::ShowConflict { .. }
         | Operation::ShowSession
+        | Operation::Held { .. }
         | Operation::Replay
         | Operation::Propose { .. }
         | Operation::Resolve { .. }
@@ -226,6 +227,7 @@ fn tool(operation: &Operation, unified: bool) -> Option<(&'static str, Value)> {
         | Operation::ListConflicts { .. }
         | Operation::ShowConflict { .. }
         | Operation::ShowSession
+        | Operation::Held { .. }
         | Operation::Replay
         | Operation::Propose { .. }
         | Operation::Resolve { .. }
@@ -282,6 +284,10 @@ fn without_nulls(mut arguments: Value) -> Value {
     arguments
 }
 
+fn compared(path: &str, from: Option<&str>) -> Vec<String> {
+    vec!["diff".to_owned(), path.to_owned(), format!("--version={}", from.unwrap_or_default())]
+}
+
 /// The words of a command, and its input.
 fn words(operation: &Operation) -> Option<(Vec<String>, String)> {
     let mut input = String::new();
@@ -329,14 +335,13 @@ fn words(operation: &Operation) -> Option<(Vec<String>, String)> {
             input.clone_from(patch);
             list(&["patch", "-"])
         }
-        Operation::CompareVersions(CompareVersions { path, from, .. }) => {
-            list(&["diff", path, &format!("--version={}", from.as_deref().unwrap_or_default())])
-        }
+        Operation::CompareVersions(CompareVersions { path, from, .. }) => compared(path, from.as_deref()),
         Operation::ShowVersion(show) => [list(&["show", &show.version]), show.path.iter().cloned().collect()].concat(),
         Operation::ListConflicts { .. } => list(&["conflicts", "list"]),
         Operation::ShowConflict { id } => list(&["conflicts", "show", id]),
         Operation::Status => list(&["status", "--session=s"]),
         Operation::ShowSession => list(&["session", "show", "--session=s"]),
+        Operation::Held { path } => [list(&["held", "--session=s"]), path.iter().cloned().collect()].concat(),
         Operation::Replay => list(&["replay"]),
         Operation::Refresh(refresh) => list(&["refresh", &refresh.path, "--session=s"]),
         Operation::Propose { .. }

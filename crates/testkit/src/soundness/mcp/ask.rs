@@ -418,9 +418,22 @@ impl Run {
         {
             return false;
         }
+        if let Asks::Around(query) = &question.asks
+            && rebuilt.next.is_none()
+            && !is_around(truth, query, rebuilt)
+        {
+            return false;
+        }
         let all_last = !matches!(question.asks, Asks::Last(count) if got as u64 != count.min(rebuilt.total));
         within && (rebuilt.next.is_none() || more()) && (all_last || before())
     }
+}
+
+/// Whether the lines have the whole query, if any line of the file has it.
+fn is_around(truth: &str, query: &str, rebuilt: &Rebuilt) -> bool {
+    let query = query.trim().to_lowercase();
+    let has = |text: &str| lines(text).iter().any(|line| line.to_lowercase().contains(&query));
+    !has(truth) || has(&rebuilt.text)
 }
 
 /// Whether the lines are those of the one definition, or the first of them if not all fit.

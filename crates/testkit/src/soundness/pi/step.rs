@@ -5,9 +5,8 @@ use readproof_core::{
     text::ContentHash,
 };
 use readproof_engine::{
-    Error, PiSession, PiSpan, Refreshed,
+    Error, HeldNow, HeldSpan, PiConversation, Refreshed,
     operation::{Operation, Refresh},
-    pi_session,
 };
 use readproof_reader::pi::{Asks, Judge};
 use serde_json::json;
@@ -508,28 +507,32 @@ impl Run {
     fn inspect(&mut self) -> Step {
         let file = self.world.root.with_file_name("inspected.jsonl");
         self.session().save(&file)?;
-        let asked = PiSession {
-            file,
-            leaf: self.session().leaf_id(),
-            workspace: Some(self.world.given.clone()),
-            home: None,
-            answers: self.world.settings.answers,
-        };
+        let leaf = self.session().leaf_id();
         // A session file does not show what is pruned from requests.
-        if asked.leaf.is_none() || self.session().pruner.is_some() {
+        if leaf.is_none() || self.session().pruner.is_some() {
             return self.idle();
         }
-        let view = match pi_session(&asked) {
+        let looked = || -> Result<HeldNow, Error> {
+            let mut talk = PiConversation::open_copy(&self.world.engine, &file)?;
+            let held =
+                self.world.engine.call(&mut talk.call_at(leaf.as_deref())?, Operation::Held { path: None }, WAIT)?;
+            Ok(*Box::<HeldNow>::try_from(held)?)
+        };
+        let view = match looked() {
             Ok(view) => view,
             Err(error) => return violation(format!("the session could not be looked at: {error}")),
         };
         let judge = self.session().judge().clone();
         // What a shell showed stands in no entry that counts; the version log tells it, and a session file alone does not.
         let shown = self.session().shown_by_shells();
-        for file in view.files.iter().filter(|file| !shown.contains(&file.path)) {
-            let missing = file.spans.iter().find(|span| !in_sight(&self.world, &judge, &file.path, span));
-            if let Some(PiSpan { lines, end, entry, .. }) = missing {
-                let said = format!("{} {lines:?}, end {end}, counts as held since {entry}", file.path);
+        for file in view.files {
+            let path = self.world.root.join(&file.path).display().to_string();
+            if shown.contains(&path) {
+                continue;
+            }
+            let missing = file.spans.iter().find(|span| !in_sight(&self.world, &judge, &path, span));
+            if let Some(HeldSpan { lines, end, proof, .. }) = missing {
+                let said = format!("{path} {lines:?}, end {end}, counts as held since {}", proof.entry);
                 return violation(format!("{said}, but is not in sight"));
             }
         }
@@ -611,7 +614,7 @@ impl Run {
 }
 
 /// Whether the judge sees these lines, with the text they are said to have.
-fn in_sight(world: &World, judge: &Judge, path: &str, span: &PiSpan) -> bool {
+fn in_sight(world: &World, judge: &Judge, path: &str, span: &HeldSpan) -> bool {
     // The text after an edit is known only to those who saw the text before it.
     let text = world.noted(span.hash).or_else(|| {
         let seen = judge.lines(path, 1, judge.total(path)?)?;

@@ -21,7 +21,7 @@ use tempfile::TempDir;
 use crate::{
     ask::Ask,
     changes::Draft,
-    kept::{Keep, Kept, Texts},
+    kept::{Keep, Kept, Texts, some_logged},
     op::Random,
     world::{
         Broken, Shape, Watched, changed, line, lines,
@@ -51,8 +51,6 @@ const LARGE: [&str; 4] = ["long.txt", "wide.txt", "giant.txt", "edge.txt"];
 
 /// The workspace and its engine.
 pub(super) struct World {
-    /// Removed when the world is dropped.
-    _dir: TempDir,
     /// Its canonical path.
     pub(super) root: PathBuf,
     /// The path by which it was opened.
@@ -68,6 +66,8 @@ pub(super) struct World {
     history: BTreeMap<String, Vec<String>>,
     /// Every text that a file ever had or was said to have.
     texts: BTreeMap<String, Arc<str>>,
+    /// Removed when the world is dropped, after the threads of its engines ended.
+    _dir: TempDir,
 }
 
 impl World {
@@ -80,6 +80,7 @@ impl World {
         let all = [Answers::Seed, Answers::Held, Answers::Held, Answers::Held, Answers::Held, Answers::Lean];
         let answers = all[random.below(6)];
         let settings = Settings { answers, policy: crate::nobody_asks(), ..Settings::default() };
+        let settings = some_logged(seed, settings);
         let root = top.join("real");
         fs::create_dir_all(root.join("sub"))?;
         symlink("sub", root.join("folder"))?;

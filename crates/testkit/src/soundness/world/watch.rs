@@ -319,6 +319,7 @@ impl Watch {
             | Operation::ShowConflict { .. }
             | Operation::Propose { .. }
             | Operation::ShowSession
+            | Operation::Held { .. }
             | Operation::Collect(_)
             | Operation::Replay
             | Operation::Forget(_) => all(LOOKING_BACK),

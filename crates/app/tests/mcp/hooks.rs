@@ -1,0 +1,118 @@
+//! What Claude Code's hooks ask, by tools that are not listed, with a transcript as the program writes it.
+
+use readproof_core::text::ContentHash;
+use serde_json::{Value, json};
+use std::{fs, path::Path};
+
+use crate::client::Server;
+
+const TEXT: &str = "the first line of the file\nthe second line of the file\nthe third\n";
+const NUMBERED: &str = "1\tthe first line of the file\n2\tthe second line of the file\n3\tthe third\n4\t";
+
+/// The hash by which a request names a message. Objects are sorted by their names.
+fn hash(message: &Value) -> String {
+    let named = json!({"content": message["content"], "role": message["role"]});
+    ContentHash::of(named.to_string().as_bytes()).to_string()
+}
+
+/// A session in which the file was read as `t1`, and is read again as `t2`.
+fn transcript(file: &Path) -> String {
+    let user = json!({"role": "user", "content": [{"type": "text", "text": "go"}]});
+    let call = |id: &str| json!([{"type": "tool_use", "id": id, "name": "Read", "input": {"file_path": file}}]);
+    let first = json!({"role": "assistant", "content": call("t1")});
+    let result =
+        json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": NUMBERED}]});
+    let made = json!({"type": "text", "file": {"startLine": 1, "numLines": 4, "totalLines": 4}});
+    let lines = [
+        json!({"type": "user", "uuid": "u1", "parentUuid": null, "message": user}),
+        json!({"type": "api-request-blob", "hash": hash(&user), "message": user}),
+        json!({"type": "api-request", "id": "r1", "params": {}, "keep": 0, "tail": [hash(&user)]}),
+        json!({"type": "assistant", "uuid": "u2", "parentUuid": "u1", "requestRef": "r1", "message": {"id": "m1", "role": "assistant", "content": call("t1")}}),
+        json!({"type": "user", "uuid": "u3", "parentUuid": "u2", "message": result, "toolUseResult": made}),
+        json!({"type": "api-request-blob", "hash": hash(&result), "message": result}),
+        json!({"type": "api-request", "id": "r2", "params": {}, "base": "r1", "keep": 1, "tail": [hash(&first), hash(&result)]}),
+        json!({"type": "assistant", "uuid": "u4", "parentUuid": "u3", "requestRef": "r2", "message": {"id": "m2", "role": "assistant", "content": call("t2")}}),
+    ];
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+struct World {
+    client: Server,
+    home: tempfile::TempDir,
+}
+
+impl World {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let client = Server::start(files, &["--tools", "none"]);
+        let home = tempfile::tempdir().unwrap();
+        fs::write(home.path().join("s.jsonl"), transcript(&client.path("a.txt"))).unwrap();
+        Self { client, home }
+    }
+
+    fn after_read(&mut self, id: &str, name: &str, content: &str) -> Value {
+        let path = self.client.path(name);
+        let lines = content.split('\n').count().to_string();
+        let given = json!({
+            "kind": "text", "path": path, "id": id, "transcript": self.home.path().join("s.jsonl"), "agent": "", "limit": "",
+            "content": content, "first": "1", "lines": lines, "total": lines,
+        });
+        self.ask("claude_code_after_read", &given)
+    }
+
+    fn ask(&mut self, tool: &str, given: &Value) -> Value {
+        let said = self.client.request("tools/call", json!({"name": tool, "arguments": given}));
+        let content = &said["result"]["content"];
+        assert_eq!(content.as_array().map(Vec::len), Some(1), "{said}");
+        serde_json::from_str(content[0]["text"].as_str().unwrap()).unwrap()
+    }
+}
+
+#[test]
+fn a_re_read_is_a_marker_if_the_request_had_the_text() {
+    let mut world = World::new(&[("a.txt", TEXT)]);
+    let output = world.after_read("t2", "a.txt", TEXT);
+    let file = &output["hookSpecificOutput"]["updatedToolOutput"]["file"];
+    assert_eq!(file["content"], "[readcache: unchanged, 4 lines]");
+    assert_eq!((&file["startLine"], &file["numLines"], &file["totalLines"]), (&json!(0), &json!(1), &json!(4)));
+    let nothing = json!({});
+    assert_eq!(world.after_read("t1", "a.txt", TEXT), nothing, "the first read");
+    assert_eq!(world.after_read("t9", "a.txt", TEXT), nothing, "a call that is not recorded");
+    let mut world = World::new(&[("a.txt", TEXT)]);
+    assert_eq!(world.after_read("t2", "a.txt", &TEXT.replace("third", "THIRD")), nothing, "another text");
+    assert_eq!(world.after_read("t2", "a.txt", TEXT), nothing, "beside an answer about another text");
+}
+
+#[test]
+fn files_that_are_not_ours() {
+    let mut world = World::new(&[("a.txt", TEXT), (".env", "KEY=1\n")]);
+    assert_eq!(world.after_read("t2", ".env", "KEY=1\n"), json!({}));
+    assert_eq!(world.after_read("t2", "gone.txt", TEXT), json!({}));
+    fs::remove_file(world.home.path().join("s.jsonl")).unwrap();
+    assert_eq!(world.after_read("t2", "a.txt", TEXT), json!({}), "no transcript");
+    assert_eq!(world.ask("claude_code_after_read", &json!({"kind": "image"})), json!({}));
+}
+
+#[test]
+fn what_a_rule_denies_is_denied_before_the_call() {
+    let mut world = World::new(&[("a.txt", TEXT), ("secret/b.txt", TEXT), (".aiignore", "secret/\n")]);
+    let mut asked = |tool: &str, key: &str, name: &str| {
+        let path = world.client.path(name);
+        world.ask("claude_code_before_call", &json!({"tool": tool, key: path}))
+    };
+    for tool in ["Read", "Edit", "Write"] {
+        let said = asked(tool, "path", "secret/b.txt");
+        assert_eq!(said["hookSpecificOutput"]["permissionDecision"], "deny", "{tool}");
+        assert_eq!(asked(tool, "path", "a.txt"), json!({}), "{tool}");
+    }
+    for tool in ["Grep", "Glob"] {
+        assert_eq!(asked(tool, "folder", "secret")["hookSpecificOutput"]["permissionDecision"], "deny", "{tool}");
+        assert_eq!(asked(tool, "folder", ""), json!({}), "{tool}");
+    }
+    assert_eq!(asked("Bash", "path", "secret/b.txt"), json!({}));
+}
+
+#[test]
+fn no_tool_is_listed() {
+    let mut world = World::new(&[("a.txt", TEXT)]);
+    assert_eq!(world.client.request("tools/list", json!({}))["result"]["tools"], json!([]));
+}

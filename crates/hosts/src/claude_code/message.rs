@@ -1,0 +1,82 @@
+//! A message as the model was sent it, or sent it: its blocks, in their order.
+
+use std::borrow::Cow;
+
+use crate::json::{fields_of_each, text};
+
+/// A block of a message that can matter.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// A call that the model made.
+    Call { id: String },
+    /// The result of a call. Without a text if it is more than one block of text.
+    Result { id: String, text: Option<String>, failed: bool },
+    /// Text that is in no result.
+    Text(String),
+}
+
+/// The blocks of a message; `None` if its content is neither a text nor a list of blocks.
+pub(super) fn parts(content: &[u8]) -> Option<Vec<Part>> {
+    if content.starts_with(b"\"") {
+        return Some(vec![Part::Text(text(content)?.into_owned())]);
+    }
+    if content == b"[]" {
+        return Some(Vec::new());
+    }
+    const NAMES: [&str; 6] = ["type", "text", "id", "tool_use_id", "content", "is_error"];
+    let mut parts = Vec::new();
+    for [kind, said, id, result_of, content, failed] in fields_of_each(content, &NAMES)? {
+        match text(kind?)?.as_ref() {
+            "text" => parts.push(Part::Text(owned(said)?)),
+            "tool_use" => parts.push(Part::Call { id: owned(id)? }),
+            "tool_result" => parts.push(Part::Result {
+                id: owned(result_of)?,
+                text: content.and_then(text_of),
+                failed: failed.is_some_and(|failed| failed != b"false"),
+            }),
+            _ => {}
+        }
+    }
+    Some(parts)
+}
+
+fn owned(raw: Option<&[u8]>) -> Option<String> {
+    raw.and_then(text).map(Cow::into_owned)
+}
+
+/// The text of a result that is a string or one block of text.
+pub(super) fn text_of(content: &[u8]) -> Option<String> {
+    if content.starts_with(b"\"") {
+        return text(content).map(Cow::into_owned);
+    }
+    match fields_of_each(content, &["type", "text"])?.as_slice() {
+        [[kind, said]] if text((*kind)?)? == "text" => owned(*said),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_in_their_order() {
+        let content = r#"[{"type":"thinking","thinking":"t"},{"type":"text","text":"a"},{"type":"tool_use","id":"c","name":"Read","input":{}},
+            {"tool_use_id":"c","type":"tool_result","content":"x","is_error":true},{"tool_use_id":"d","type":"tool_result","content":[{"type":"text","text":"y"}]},
+            {"tool_use_id":"e","type":"tool_result","content":[{"type":"image"}]}]"#;
+        let result =
+            |id: &str, text: Option<&str>, failed| Part::Result { id: id.into(), text: text.map(Into::into), failed };
+        let expected = vec![
+            Part::Text("a".into()),
+            Part::Call { id: "c".into() },
+            result("c", Some("x"), true),
+            result("d", Some("y"), false),
+            result("e", None, false),
+        ];
+        assert_eq!(parts(content.as_bytes()), Some(expected));
+        assert_eq!(parts(b"\"said\""), Some(vec![Part::Text("said".into())]));
+        assert_eq!(parts(b"[]"), Some(Vec::new()));
+        assert_eq!(parts(b"7"), None);
+        assert_eq!(parts(br#"[{"type":"tool_use"}]"#), None);
+    }
+}

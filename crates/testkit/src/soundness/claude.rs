@@ -1,0 +1,123 @@
+//! Random runs of Claude Code's conversations: the files that the program writes, its own tools, and the real product asked as its
+//! hook is asked. Every answer is judged at once by the next request, which is what the model sees.
+
+mod op;
+mod product;
+pub mod recorded;
+pub mod replay;
+pub mod request;
+mod session;
+pub mod shape;
+mod step;
+mod tools;
+mod turn;
+mod world;
+
+pub use op::{Kind, script};
+
+use readproof_engine::HostSessions;
+
+use self::{session::Session, world::World};
+use crate::{kept::Keep, op::Op, report::Report, run::Outcome, world::Broken};
+
+/// Why an operation ended.
+enum Stop {
+    /// The product broke a promise.
+    Violation(String),
+    /// The harness itself failed.
+    Broken(Broken),
+}
+
+impl<E: Into<Broken>> From<E> for Stop {
+    fn from(error: E) -> Self {
+        Self::Broken(error.into())
+    }
+}
+
+type Step<T = ()> = Result<T, Stop>;
+
+fn violation<T>(what: String) -> Step<T> {
+    Err(Stop::Violation(what))
+}
+
+/// The state of a run.
+struct Run {
+    world: World,
+    sessions: Vec<Session>,
+    current: usize,
+    /// The file read or changed last.
+    last: Option<&'static str>,
+    calls: usize,
+    /// The conversations that our process follows.
+    hook: HostSessions,
+    /// Another hook alters what is read.
+    other_hook: bool,
+    report: Report<Kind>,
+    trace: Vec<String>,
+}
+
+/// Performs these operations in a workspace made from `seed`.
+///
+/// # Errors
+/// When the harness itself cannot work, for example on a full disk.
+pub fn run(seed: u64, ops: &[Op<Kind>]) -> Result<Outcome<Kind>, Broken> {
+    play(seed, ops, Keep::OnDisk)
+}
+
+/// The same with a store in memory.
+///
+/// # Errors
+/// When the harness itself cannot work.
+pub fn run_in_memory(seed: u64, ops: &[Op<Kind>]) -> Result<Outcome<Kind>, Broken> {
+    play(seed, ops, Keep::InMemory)
+}
+
+fn play(seed: u64, ops: &[Op<Kind>], keep: Keep) -> Result<Outcome<Kind>, Broken> {
+    let world = World::new(seed, keep)?;
+    let first = world.session(0)?;
+    let mut run = Run {
+        world,
+        sessions: vec![first],
+        current: 0,
+        last: None,
+        calls: 0,
+        hook: HostSessions::default(),
+        other_hook: false,
+        report: Report::default(),
+        trace: Vec::new(),
+    };
+    let mut violation = None;
+    for (at, op) in ops.iter().enumerate() {
+        run.report.begin(op.kind);
+        let done = run.step(op);
+        if let Some(wrong) = run.world.watch.wrong() {
+            violation = Some((at, wrong));
+            break;
+        }
+        match done {
+            Ok(()) => {}
+            Err(Stop::Violation(what)) => {
+                violation = Some((at, what));
+                break;
+            }
+            Err(Stop::Broken(error)) => return Err(error),
+        }
+    }
+    Ok(Outcome { report: run.report, violation, trace: run.trace })
+}
+
+impl Run {
+    /// Counts an operation that cannot be performed at this point.
+    fn idle(&mut self) -> Step {
+        self.report.idle += 1;
+        Ok(())
+    }
+
+    fn say(&mut self, what: String) {
+        self.trace.push(what);
+    }
+
+    fn session(&mut self) -> &mut Session {
+        &mut self.sessions[self.current]
+    }
+}
