@@ -296,9 +296,10 @@ impl Knowledge {
         let mut gone: Vec<(Slots, Gone)> =
             older.iter().flat_map(|(slots, why)| untouched(*slots, hunks).map(|slots| (slots, *why))).collect();
         gone.extend(held.iter().flat_map(|h| untouched(h.slots, hunks)).map(|slots| (slots, Gone::Edited)));
-        let mut added = 0;
+        let (mut added, mut made) = (0, Vec::with_capacity(hunks.len()));
         for hunk in hunks {
             let from = shifted(hunk.old.first(), added);
+            made.push(Slots { from, to: from + hunk.new_count });
             gone.push((Slots { from, to: from + hunk.new_count }, Gone::Edited));
             added += i64::from(hunk.new_count) - i64::from(hunk.old.count());
         }
@@ -309,7 +310,8 @@ impl Knowledge {
         let renumbered = renumbered(hunks);
         let both = held.iter().chain(&moved).flat_map(|h| renumbered.iter().map(|slots| h.slots.common(*slots)));
         let others: Vec<Held> = held.iter().filter(|h| !h.is_of(before.id())).cloned().collect();
-        let worn = also_worn(&worn, both.chain(taken(&others, &moved)));
+        // Of a new line that is not held, the call may show a part.
+        let worn = also_worn(&worn, both.chain(taken(&others, &moved)).chain(made));
         self.paths.insert_mut(path.clone(), Arc::new(File { held: moved, gone, worn }));
     }
 
