@@ -310,8 +310,9 @@ impl Knowledge {
         let renumbered = renumbered(hunks);
         let both = held.iter().chain(&moved).flat_map(|h| renumbered.iter().map(|slots| h.slots.common(*slots)));
         let others: Vec<Held> = held.iter().filter(|h| !h.is_of(before.id())).cloned().collect();
-        // Of a new line that is not held, the call may show a part.
-        let worn = also_worn(&worn, both.chain(taken(&others, &moved)).chain(made));
+        // To the model, what it saw of other texts moves too; and of a new line that is not held, the call may show a part.
+        let seen = worn.iter().copied().chain(others.iter().map(|h| h.slots)).flat_map(|slots| untouched(slots, hunks));
+        let worn = also_worn(&worn, both.chain(taken(&others, &moved)).chain(seen).chain(made));
         self.paths.insert_mut(path.clone(), Arc::new(File { held: moved, gone, worn }));
     }
 

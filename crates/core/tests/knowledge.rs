@@ -947,6 +947,8 @@ fn a_line_that_moved_is_named_only_by_a_number_that_no_other_text_had() {
         ("show G1-4.; edit G A 1-1 2; part F 1-6 A1-2 A3-5>4", ""),
         ("show B1-5.; edit B A 5-5 1; part F 1-5 A1-2 A3-4>4", "F1-5@3"),
         ("show B1-5.; edit B A 3-3 1; part F 1-6 A1-2 A3-5>4", ""),
+        ("show C4-6; edit A G 1-2 1; show G1-4.; part F 1-5 G1-2 G3-4>4", ""),
+        ("show C4-4; show A4-4; edit A G 1-2 1; show G1-4.; part F 1-5 G1-2 G3-4>4", ""),
         ("edit A B 3-3 1; show B1-5.; part F 1-6 B1-2 B3-5>4", ""),
         ("show C1-5; edit A B 1-1 1; show B1-5.; part F 1-6 B1-2 B3-5>4", ""),
         ("show G1-4.; edit G A 4-4 2; part F 1-5 A1-2 A3-3>4", "F1-5@3"),
