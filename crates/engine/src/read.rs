@@ -18,7 +18,6 @@ pub(crate) use {end::end_in, knowledge::Others, recent::Recent, seen::Glimpse};
 use knowledge::loaded;
 use readproof_core::{
     decide::{Base, Choice, Reason, decide},
-    knowledge::Naming,
     operation::Read,
     render::{Shown, render},
 };
@@ -68,12 +67,9 @@ impl Engine {
                 if attempt < ATTEMPTS { held.choose(&key, now, &ask) } else { Choice::None(Reason::BranchMoved) };
             let text = loaded(choice, |hash| conversation.load(self, hash));
             control.check_cancelled()?;
-            // core: the decision, which is pure and cannot fail; held lines are named where all else would be plain text
+            // core: the decision, which is pure and cannot fail; where it is plain text, held lines may be named
             let decision = decide(now, path, &ask, Base::of(choice, text.as_ref()), &limits);
-            let naming = if attempt < ATTEMPTS { conversation.naming(self, read) } else { Naming::Nothing };
-            let pieces =
-                held.pieces((&key, now, &ask), (naming, &decision), &limits, |hash| conversation.load(self, hash));
-            let decision = decision.or_partial(now, &ask, pieces, &limits);
+            let decision = held.or_partial(decision, (self, &*conversation), read, (&key, now, &ask), &limits);
             let shown = render(&decision, now, &ask);
             control.check_cancelled()?;
             if !is_wanted(&shown) {

@@ -4,7 +4,7 @@
 use readproof_core::{
     alike::alike,
     decide::{Ask, Choice, Decision, Reason, choose_base},
-    knowledge::{Alike, Event, Held, Knowledge, Naming, Piece, piece::pieces},
+    knowledge::{Alike, Event, Held, Knowledge, piece::pieces},
     limits::{Answers, Limits},
     operation::{Audience, Freshness, Read},
     path::PathKey,
@@ -18,7 +18,7 @@ use readproof_hosts::{
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use crate::{Engine, Notice, ShownText};
+use crate::{Conversation, Engine, Notice, ShownText};
 
 /// One call's view of its conversation.
 pub struct CallContext {
@@ -131,21 +131,24 @@ impl KnowledgeAtCall {
 }
 
 impl KnowledgeAtCall {
-    /// The lines of the window that a partial answer may name in place of a decision for plain text. None if what is held at the
-    /// leaf is not what was held when the call was made.
-    pub(crate) fn pieces(
+    /// In place of a decision for plain text a partial answer, if enough lines of the window may be named. None may if what is held at
+    /// the leaf is not what was held when the call was made, or the branch kept moving.
+    pub(crate) fn or_partial<C: Conversation>(
         &self,
+        decision: Decision,
+        (engine, conversation): (&Engine, &C),
+        read: &Read,
         (path, now, ask): (&PathKey, &Text, &Ask),
-        (naming, decision): (Naming, &Decision),
         limits: &Limits,
-        load: impl Fn(ContentHash) -> Loaded,
-    ) -> Vec<Piece> {
-        let (Ok((leaf, call)), Some(lines)) = (&self.knowledge, ask.window.lines()) else { return Vec::new() };
-        if self.answers != Answers::Lean || decision.mode.is_derived() || !leaf.agrees(call, path) {
-            return Vec::new();
+    ) -> Decision {
+        let (Ok((leaf, call)), Some(lines)) = (&self.knowledge, ask.window.lines()) else { return decision };
+        let is_plain = !decision.mode.is_derived() && decision.reason != Reason::BranchMoved;
+        if self.answers != Answers::Lean || !is_plain || !leaf.agrees(call, path) {
+            return decision;
         }
-        let load = |hash| if let Loaded::Text(text) = load(hash) { Some(text) } else { None };
-        pieces((leaf, path), (now, lines), naming, limits, load)
+        let load = |hash| if let Loaded::Text(text) = conversation.load(engine, hash) { Some(text) } else { None };
+        let pieces = pieces((leaf, path), (now, lines), conversation.naming(engine, read), limits, load);
+        decision.or_partial(now, ask, pieces, limits)
     }
 
     /// The held lines of other versions that are identical in the current one, if only all of them together cover the
