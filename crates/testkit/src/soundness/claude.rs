@@ -18,27 +18,16 @@ pub use op::{Kind, script};
 use readproof_engine::HostSessions;
 
 use self::{session::Session, world::World};
-use crate::{kept::Keep, op::Op, report::Report, run::Outcome, world::Broken};
-
-/// Why an operation ended.
-enum Stop {
-    /// The product broke a promise.
-    Violation(String),
-    /// The harness itself failed.
-    Broken(Broken),
-}
-
-impl<E: Into<Broken>> From<E> for Stop {
-    fn from(error: E) -> Self {
-        Self::Broken(error.into())
-    }
-}
-
-type Step<T = ()> = Result<T, Stop>;
-
-fn violation<T>(what: String) -> Step<T> {
-    Err(Stop::Violation(what))
-}
+use crate::{
+    kept::Keep,
+    op::Op,
+    report::Report,
+    run::{
+        Outcome, Step,
+        play::{self, Play},
+    },
+    world::Broken,
+};
 
 /// The state of a run.
 struct Run {
@@ -61,7 +50,7 @@ struct Run {
 /// # Errors
 /// When the harness itself cannot work, for example on a full disk.
 pub fn run(seed: u64, ops: &[Op<Kind>]) -> Result<Outcome<Kind>, Broken> {
-    play(seed, ops, Keep::OnDisk)
+    played(seed, ops, Keep::OnDisk)
 }
 
 /// The same with a store in memory.
@@ -69,10 +58,10 @@ pub fn run(seed: u64, ops: &[Op<Kind>]) -> Result<Outcome<Kind>, Broken> {
 /// # Errors
 /// When the harness itself cannot work.
 pub fn run_in_memory(seed: u64, ops: &[Op<Kind>]) -> Result<Outcome<Kind>, Broken> {
-    play(seed, ops, Keep::InMemory)
+    played(seed, ops, Keep::InMemory)
 }
 
-fn play(seed: u64, ops: &[Op<Kind>], keep: Keep) -> Result<Outcome<Kind>, Broken> {
+fn played(seed: u64, ops: &[Op<Kind>], keep: Keep) -> Result<Outcome<Kind>, Broken> {
     let world = World::new(seed, keep)?;
     let first = world.session(0)?;
     let mut run = Run {
@@ -86,24 +75,24 @@ fn play(seed: u64, ops: &[Op<Kind>], keep: Keep) -> Result<Outcome<Kind>, Broken
         report: Report::default(),
         trace: Vec::new(),
     };
-    let mut violation = None;
-    for (at, op) in ops.iter().enumerate() {
-        run.report.begin(op.kind);
-        let done = run.step(op);
-        if let Some(wrong) = run.world.watch.wrong() {
-            violation = Some((at, wrong));
-            break;
-        }
-        match done {
-            Ok(()) => {}
-            Err(Stop::Violation(what)) => {
-                violation = Some((at, what));
-                break;
-            }
-            Err(Stop::Broken(error)) => return Err(error),
-        }
+    let violation = play::play(&mut run, ops)?;
+    Ok(play::outcome(&mut run, violation))
+}
+
+impl Play for Run {
+    type Kind = Kind;
+
+    fn perform(&mut self, op: &Op<Kind>) -> Step {
+        self.step(op)
     }
-    Ok(Outcome { report: run.report, violation, trace: run.trace })
+
+    fn wrong(&self) -> Option<String> {
+        self.world.watch.wrong()
+    }
+
+    fn told(&mut self) -> (&mut Report<Kind>, &mut Vec<String>) {
+        (&mut self.report, &mut self.trace)
+    }
 }
 
 impl Run {

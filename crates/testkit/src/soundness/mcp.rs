@@ -20,7 +20,10 @@ use crate::{
     kept::Keep,
     op::{Op, Random},
     report::Report,
-    run::{Outcome, Stop},
+    run::{
+        Outcome, Step,
+        play::{self, Play},
+    },
     world::{Broken, Watched, World},
 };
 
@@ -85,7 +88,7 @@ struct Run {
 /// # Errors
 /// When the harness itself cannot work, for example on a full disk.
 pub fn run(seed: u64, ops: &[Op<Kind>]) -> Result<Outcome<Kind>, Broken> {
-    outcome(seed, ops, Keep::OnDisk)
+    judged(seed, ops, Keep::OnDisk)
 }
 
 /// The same with a store in memory.
@@ -93,14 +96,14 @@ pub fn run(seed: u64, ops: &[Op<Kind>]) -> Result<Outcome<Kind>, Broken> {
 /// # Errors
 /// When the harness itself cannot work.
 pub fn run_in_memory(seed: u64, ops: &[Op<Kind>]) -> Result<Outcome<Kind>, Broken> {
-    outcome(seed, ops, Keep::InMemory)
+    judged(seed, ops, Keep::InMemory)
 }
 
-fn outcome(seed: u64, ops: &[Op<Kind>], keep: Keep) -> Result<Outcome<Kind>, Broken> {
-    let (run, broke) = play(seed, ops, keep)?;
+fn judged(seed: u64, ops: &[Op<Kind>], keep: Keep) -> Result<Outcome<Kind>, Broken> {
+    let (mut run, broke) = played(seed, ops, keep)?;
     let last = ops.len().saturating_sub(1);
     let violation = broke.or_else(|| run.world.stored_secret().map(|what| (last, what)));
-    Ok(Outcome { report: run.report, violation, trace: run.trace })
+    Ok(play::outcome(&mut run, violation))
 }
 
 /// Performs these operations, then replays every log they left.
@@ -108,31 +111,32 @@ fn outcome(seed: u64, ops: &[Op<Kind>], keep: Keep) -> Result<Outcome<Kind>, Bro
 /// # Errors
 /// When the harness itself cannot work.
 pub fn replayed(seed: u64, ops: &[Op<Kind>]) -> Result<Vec<Replayed>, Broken> {
-    let (run, _) = play(seed, ops, Keep::OnDisk)?;
+    let (run, _) = played(seed, ops, Keep::OnDisk)?;
     run.world.watch.lift()?;
     Ok(run.world.open()?.ask(None, Operation::Replay)?)
 }
 
 /// Runs to the end, or to the first operation that breaks a promise.
-fn play(seed: u64, ops: &[Op<Kind>], keep: Keep) -> Result<(Run, Option<(usize, String)>), Broken> {
+fn played(seed: u64, ops: &[Op<Kind>], keep: Keep) -> Result<(Run, Option<(usize, String)>), Broken> {
     let mut run = Run::new(seed, keep)?;
-    for (at, op) in ops.iter().enumerate() {
-        run.report.begin(op.kind);
-        let done = run.step(op);
-        if let Some(wrong) = run.world.watch.wrong() {
-            return Ok((run, Some((at, wrong))));
-        }
-        match done {
-            Ok(()) => {}
-            Err(Stop::Refused) => {
-                run.report.refused += 1;
-                run.note("a rule refuses it".to_owned());
-            }
-            Err(Stop::Violation(what)) => return Ok((run, Some((at, what)))),
-            Err(Stop::Broken(error)) => return Err(error),
-        }
+    let broke = play::play(&mut run, ops)?;
+    Ok((run, broke))
+}
+
+impl Play for Run {
+    type Kind = Kind;
+
+    fn perform(&mut self, op: &Op<Kind>) -> Step {
+        self.step(op)
     }
-    Ok((run, None))
+
+    fn wrong(&self) -> Option<String> {
+        self.world.watch.wrong()
+    }
+
+    fn told(&mut self) -> (&mut Report<Kind>, &mut Vec<String>) {
+        (&mut self.report, &mut self.trace)
+    }
 }
 
 impl Run {

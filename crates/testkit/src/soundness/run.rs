@@ -5,6 +5,7 @@ mod change;
 pub mod conversation;
 mod glimpse;
 mod history;
+pub(crate) mod play;
 pub mod report;
 pub mod shrink;
 mod step;
@@ -19,7 +20,10 @@ use readproof_reader::{Rebuilt, Rendered, Seen};
 use readproof_words::notice::notices;
 use std::{cell::Cell, fs};
 
-use self::conversation::{Conversation, Turn, lost};
+use self::{
+    conversation::{Conversation, Turn, lost},
+    play::Play,
+};
 use crate::{
     ask::{Ask, Logged},
     changes::FRESH,
@@ -126,7 +130,7 @@ pub(crate) struct Run {
 /// # Errors
 /// When the harness itself cannot work, for example on a full disk.
 pub fn run(seed: u64, ops: &[Op]) -> Result<Outcome, Broken> {
-    outcome(seed, ops, Keep::OnDisk)
+    judged(seed, ops, Keep::OnDisk)
 }
 
 /// The same with a store in memory.
@@ -134,14 +138,14 @@ pub fn run(seed: u64, ops: &[Op]) -> Result<Outcome, Broken> {
 /// # Errors
 /// When the harness itself cannot work.
 pub fn run_in_memory(seed: u64, ops: &[Op]) -> Result<Outcome, Broken> {
-    outcome(seed, ops, Keep::InMemory)
+    judged(seed, ops, Keep::InMemory)
 }
 
-fn outcome(seed: u64, ops: &[Op], keep: Keep) -> Result<Outcome, Broken> {
-    let (run, broke) = play(seed, ops, keep)?;
+fn judged(seed: u64, ops: &[Op], keep: Keep) -> Result<Outcome, Broken> {
+    let (mut run, broke) = played(seed, ops, keep)?;
     let last = ops.len().saturating_sub(1);
     let violation = broke.or_else(|| run.world.stored_secret().map(|what| (last, what)));
-    Ok(Outcome { report: run.report, violation, trace: run.trace })
+    Ok(play::outcome(&mut run, violation))
 }
 
 /// Performs these operations, then replays every log they left.
@@ -149,7 +153,7 @@ fn outcome(seed: u64, ops: &[Op], keep: Keep) -> Result<Outcome, Broken> {
 /// # Errors
 /// When the harness itself cannot work.
 pub fn replayed(seed: u64, ops: &[Op], keep: Keep) -> Result<Vec<Replayed>, Broken> {
-    let (run, _) = play(seed, ops, keep)?;
+    let (run, _) = played(seed, ops, keep)?;
     run.world.watch.lift()?;
     Ok(run.world.open()?.ask(None, Operation::Replay)?)
 }
@@ -159,11 +163,11 @@ pub fn replayed(seed: u64, ops: &[Op], keep: Keep) -> Result<Vec<Replayed>, Brok
 /// # Errors
 /// When the harness itself cannot work.
 pub fn left(seed: u64, ops: &[Op]) -> Result<World, Broken> {
-    Ok(play(seed, ops, Keep::OnDisk)?.0.world)
+    Ok(played(seed, ops, Keep::OnDisk)?.0.world)
 }
 
 /// Runs to the end, or to the first operation that breaks a promise.
-fn play(seed: u64, ops: &[Op], keep: Keep) -> Result<(Run, Option<(usize, String)>), Broken> {
+fn played(seed: u64, ops: &[Op], keep: Keep) -> Result<(Run, Option<(usize, String)>), Broken> {
     let mut run = Run {
         world: World::new(seed, keep, &[])?,
         conversations: vec![NamedConversation { name: session(0)?, conversation: Conversation::default() }],
@@ -174,19 +178,28 @@ fn play(seed: u64, ops: &[Op], keep: Keep) -> Result<(Run, Option<(usize, String
         report: Report::default(),
         trace: Vec::new(),
     };
-    for (at, op) in ops.iter().enumerate() {
-        run.report.begin(op.kind);
-        let done = run.step(op).or_else(|stop| run.refused_by_rule(stop)).and_then(|()| run.claims());
-        if let Some(wrong) = run.world.watch.wrong() {
-            return Ok((run, Some((at, wrong))));
+    let broke = play::play(&mut run, ops)?;
+    Ok((run, broke))
+}
+
+impl Play for Run {
+    type Kind = Kind;
+
+    fn perform(&mut self, op: &Op) -> Step {
+        let done = self.step(op);
+        if matches!(done, Ok(()) | Err(Stop::Refused)) {
+            self.claims()?;
         }
-        match done {
-            Ok(()) | Err(Stop::Refused) => {}
-            Err(Stop::Violation(what)) => return Ok((run, Some((at, what)))),
-            Err(Stop::Broken(error)) => return Err(error),
-        }
+        done
     }
-    Ok((run, None))
+
+    fn wrong(&self) -> Option<String> {
+        self.world.watch.wrong()
+    }
+
+    fn told(&mut self) -> (&mut Report, &mut Vec<String>) {
+        (&mut self.report, &mut self.trace)
+    }
 }
 
 impl Run {
@@ -194,18 +207,6 @@ impl Run {
     pub(crate) fn idle(&mut self) -> Step {
         self.report.idle += 1;
         Ok(())
-    }
-
-    /// An operation that a rule ended has no more to do.
-    fn refused_by_rule(&mut self, stop: Stop) -> Step {
-        match stop {
-            Stop::Refused => {
-                self.report.refused += 1;
-                self.note("a rule refuses it".to_owned());
-                Ok(())
-            }
-            Stop::Violation(_) | Stop::Broken(_) => Err(stop),
-        }
     }
 
     pub(crate) fn note(&mut self, what: String) {

@@ -2,6 +2,7 @@
 
 pub mod glimpse;
 pub mod kept;
+pub(crate) mod rewound;
 pub(crate) mod rules;
 pub(crate) mod watch;
 

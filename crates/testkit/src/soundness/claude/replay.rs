@@ -9,13 +9,15 @@ use readproof_disk::Root;
 use readproof_engine::{Engine, HostSessions};
 
 use super::{
-    Stop,
     product::{self, Asked},
     recorded::{Read, Recording},
     request::{compare, markers},
     tools,
 };
-use crate::world::{Broken, Watched, watch::Watch};
+use crate::{
+    run::Stop,
+    world::{Broken, Watched, watch::Watch},
+};
 
 /// What came of one read.
 #[derive(Clone, Debug)]
@@ -54,6 +56,7 @@ pub fn replay(recording: &Recording) -> Result<Vec<Replayed>, Broken> {
             Ok(answered) => answered,
             Err(Stop::Broken(error)) => return Err(error),
             Err(Stop::Violation(what)) => return Err(what.into()),
+            Err(Stop::Refused) => return Err("a rule refuses it".into()),
         };
         let wrong = answered.instead.as_ref().and_then(|instead| judged(&moved, &read, instead, &response));
         replayed.push(Replayed { read, mode: answered.mode, reason: answered.reason, wrong });

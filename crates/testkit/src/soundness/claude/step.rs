@@ -7,9 +7,10 @@
 
 use readproof_engine::HostSessions;
 
-use super::{Kind, Run, Step, session::CLEARED, session::Flaw, tools, turn::Wanted};
+use super::{Kind, Run, session::CLEARED, session::Flaw, tools, turn::Wanted};
 use crate::{
     op::{Op, Random},
+    run::Step,
     world::{line, some_common, some_edit, some_text},
 };
 
@@ -121,7 +122,7 @@ impl Run {
         Ok(())
     }
 
-    fn restart(&mut self) -> Result<(), super::Stop> {
+    fn restart(&mut self) -> Step {
         self.hook = HostSessions::default();
         Ok(self.world.restart()?)
     }
@@ -249,7 +250,7 @@ impl Run {
         self.idle()
     }
 
-    fn compact(&mut self, random: &mut Random) -> Result<(), super::Stop> {
+    fn compact(&mut self, random: &mut Random) -> Step {
         let names = self.world.names.clone();
         let attached: Vec<(String, String)> = names
             .iter()

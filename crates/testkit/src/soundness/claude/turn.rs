@@ -5,14 +5,16 @@ use serde_json::{Value, json};
 use std::{collections::BTreeMap, path::Path};
 
 use super::{
-    Run, Step,
+    Run,
     product::{self, Asked},
     request::{compare, markers},
     session::{Flaw, Given},
     tools::{self, Done, Edit},
-    violation,
 };
-use crate::op::Random;
+use crate::{
+    op::Random,
+    run::{Step, violation},
+};
 
 /// A call that is to be made.
 #[derive(Clone, Debug)]

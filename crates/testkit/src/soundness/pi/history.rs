@@ -4,24 +4,27 @@
 
 use readproof_disk::SessionName;
 use readproof_engine::{
-    Error, HistoryError, Rewound, Undo, VersionId,
+    Error, Rewound, VersionId,
     operation::{Leaf, Operation, OutsideChanges, Read, Rewind},
 };
 use readproof_reader::pi::Asks;
 use serde_json::json;
-use std::collections::BTreeMap;
 
 use super::{
-    Kind, Run, Step,
+    Kind, Run,
     session::What,
     turn::{How, Then, Wanted, short},
-    violation,
 };
 use crate::{
     ask::{Ask, WAIT},
     glimpse,
     op::Random,
-    world::watch::is_by_rule,
+    run::{Step, violation},
+    world::{
+        Broken,
+        rewound::{self, Around, Texts},
+        watch::is_by_rule,
+    },
 };
 
 /// A moment that an entry notes.
@@ -34,8 +37,6 @@ pub(super) struct Mark {
     at: usize,
     texts: Texts,
 }
-
-type Texts = BTreeMap<&'static str, Option<String>>;
 
 impl Run {
     /// Looks at all files and notes the moment in the session, as the extension does at the end of a turn.
@@ -95,7 +96,7 @@ impl Run {
     pub(super) fn console(&mut self, random: &mut Random) -> Step {
         let name = self.some_name(random);
         let path = self.world.root.join(name).display().to_string();
-        let session = SessionName::parse("console")?;
+        let session = SessionName::parse("console").map_err(Broken::from)?;
         let printed = match random.below(3) {
             0 => {
                 // In a session of its own, so that the second one is a marker.
@@ -158,7 +159,10 @@ impl Run {
             Ok(done) => done,
             Err(error) => return self.not_rewound(&before, error),
         };
-        self.judge_rewind(&mark, &before, &done, asked.dry_run)?;
+        let around = Around { then: &mark.texts, before: &before, now: &self.all_texts() };
+        if let Some(wrong) = around.wrong(&done, asked.dry_run, |name| self.world.is_link(name)) {
+            return violation(wrong);
+        }
         for name in self.world.names.clone() {
             self.world.remember(name);
         }
@@ -197,34 +201,9 @@ impl Run {
         if self.all_texts() != *before {
             return violation(format!("files changed by a rewind that was refused: {error:?}"));
         }
-        let is_known = matches!(
-            error,
-            Error::History(HistoryError::Unresolved { .. }) | Error::Precondition { .. } | Error::Snapshot(_)
-        );
-        if is_known || is_by_rule(&error) || glimpse::is_nothing(&error) {
+        if rewound::may_be_refused(&error) || is_by_rule(&error) || glimpse::is_nothing(&error) {
             return self.idle();
         }
         Err(error.into())
-    }
-
-    /// Every file is as it was at the moment, or is said to stay and does.
-    fn judge_rewind(&self, mark: &Mark, before: &Texts, done: &Rewound, dry_run: bool) -> Step {
-        for (name, text) in &self.all_texts() {
-            let said = done.files.iter().find(|file| file.path == *name).map(|file| file.what);
-            let (was, then) = (before.get(name).cloned().flatten(), mark.texts.get(name).cloned().flatten());
-            let is_right = match said {
-                Some(Undo::Restored | Undo::Made | Undo::Removed) if !dry_run => *text == then,
-                Some(Undo::Merged) if !dry_run => true,
-                // A link leads to a file that was rewound under its own name.
-                None | Some(Undo::Blocked(_)) if self.world.is_link(name) => true,
-                Some(_) | None => *text == was,
-            };
-            if !is_right {
-                return violation(format!(
-                    "{name} is said to be {said:?}: it was {then:?}, then {was:?}, and is {text:?}"
-                ));
-            }
-        }
-        Ok(())
     }
 }

@@ -274,14 +274,15 @@ impl Session {
         let Some((_, text)) = self.nodes[at].what.result().and_then(|result| result.served.as_ref()) else { return };
         let of_text = |at: &usize| self.nodes[*at].what.shell().filter(|(_, printed)| **printed == **text);
         let Some((paths, printed)) = window.iter().rev().find_map(of_text) else { return };
-        if paths.iter().any(|path| judge.sees(path)) {
+        let lost: Vec<&String> = paths.iter().filter(|path| !judge.sees(path)).collect();
+        if lost.is_empty() {
             return;
         }
         let mut other = Judge::new(self.place.clone());
         for index in 0..window.len() {
             self.sees(&mut other, &window[..=index], shown, Some(text));
         }
-        for path in paths {
+        for path in lost {
             other.see(&Seen::Printed { path: path.clone(), text: printed.to_owned() });
             judge.adopt(&other, path);
         }

@@ -13,15 +13,15 @@ use serde_json::json;
 use std::sync::Arc;
 
 use super::{
-    Kind, Run, Step,
+    Kind, Run,
     session::{Pruned, Pruner, What},
     turn::{How, Success, Then, Wanted, short},
-    violation,
     world::World,
 };
 use crate::{
     ask::{Ask, WAIT},
     op::{Op, Random},
+    run::{Step, violation},
     world::{some_edit, some_text, watch::is_by_rule},
 };
 

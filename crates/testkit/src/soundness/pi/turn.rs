@@ -15,11 +15,15 @@ use serde_json::{Value, json};
 use std::{cell::Cell, fs, sync::Arc};
 
 use super::{
-    Run, Step, older,
+    Run, older,
     session::{ResultOf, What, bare},
-    violation,
 };
-use crate::{ask::Ask, op::Random, world::watch::is_by_rule};
+use crate::{
+    ask::Ask,
+    op::Random,
+    run::{Step, violation},
+    world::watch::is_by_rule,
+};
 
 /// What Readproof says after text that looks like one of its markers.
 const FILE_TEXT: &str =

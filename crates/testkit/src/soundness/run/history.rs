@@ -1,10 +1,8 @@
 //! Looking back and going back: texts of earlier moments, who wrote which line, what others changed, and rewinds. What the files
 //! were at a mark is written down here, so that what comes of a rewind can be compared with it.
 
-use std::collections::BTreeMap;
-
 use readproof_engine::{
-    ContextFound, Error, HistoryError, LoggedSession, Rewound, Undo, VersionId,
+    ContextFound, Error, LoggedSession, Rewound, VersionId,
     operation::{Leaf, Operation, OutsideChanges, Rewind},
 };
 use readproof_reader::{Change, Seen, What};
@@ -15,6 +13,7 @@ use crate::{
     changes::FRESH,
     glimpse,
     op::Random,
+    world::rewound::{self, Around, Texts},
 };
 
 /// A moment to go back to.
@@ -24,7 +23,7 @@ pub(crate) struct Mark {
     /// The conversation, and its leaf then.
     conversation: usize,
     leaf: Option<usize>,
-    texts: BTreeMap<&'static str, Option<String>>,
+    texts: Texts,
 }
 
 impl Run {
@@ -142,7 +141,10 @@ impl Run {
             Ok(done) => done,
             Err(error) => return self.not_rewound(&before, error),
         };
-        self.judge_rewind(&mark, &before, &done, asked.dry_run)?;
+        let around = Around { then: &mark.texts, before: &before, now: &self.all_texts() };
+        if let Some(wrong) = around.wrong(&done, asked.dry_run, |name| self.world.is_link(name)) {
+            return violation(wrong);
+        }
         if goes_back && !asked.dry_run {
             for file in done.written.iter().flat_map(|written| &written.files) {
                 self.world.remember(&file.path);
@@ -159,53 +161,19 @@ impl Run {
         self.answered(&paths, files, written, random)
     }
 
-    fn all_texts(&self) -> BTreeMap<&'static str, Option<String>> {
+    fn all_texts(&self) -> Texts {
         let names = self.world.names().iter().chain(&FRESH).copied();
         names.map(|name| (name, self.world.truth(name))).collect()
     }
 
     /// A rewind that is refused changes nothing.
-    fn not_rewound(&mut self, before: &BTreeMap<&'static str, Option<String>>, error: Error) -> Step {
+    fn not_rewound(&mut self, before: &Texts, error: Error) -> Step {
         if self.all_texts() != *before {
             return violation(format!("files changed by a rewind that was refused: {error:?}"));
         }
-        if matches!(
-            error,
-            Error::History(HistoryError::Unresolved { .. })
-                | Error::Precondition { .. }
-                | Error::Snapshot(_)
-                | Error::History(HistoryError::NotOfConversation { .. })
-        ) {
+        if rewound::may_be_refused(&error) {
             return self.idle();
         }
         Err(error.into())
-    }
-
-    /// Every file is as it was at the mark, or is said to stay and does.
-    fn judge_rewind(
-        &self,
-        mark: &Mark,
-        before: &BTreeMap<&'static str, Option<String>>,
-        done: &Rewound,
-        dry_run: bool,
-    ) -> Step {
-        let now = self.all_texts();
-        for (name, text) in &now {
-            let said = done.files.iter().find(|file| file.path == *name).map(|file| file.what);
-            let (was, then) = (before.get(name).cloned().flatten(), mark.texts.get(name).cloned().flatten());
-            let is_right = match said {
-                Some(Undo::Restored | Undo::Made | Undo::Removed) if !dry_run => *text == then,
-                Some(Undo::Merged) if !dry_run => true,
-                // A link leads to a file that was rewound under its own name.
-                None | Some(Undo::Blocked(_)) if self.world.is_link(name) => true,
-                Some(_) | None => *text == was,
-            };
-            if !is_right {
-                return violation(format!(
-                    "{name} is said to be {said:?}: it was {then:?}, then {was:?}, and is {text:?}"
-                ));
-            }
-        }
-        Ok(())
     }
 }
