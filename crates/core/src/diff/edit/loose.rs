@@ -180,8 +180,7 @@ impl<'a> Search<'a> {
             if line.content == old.content {
                 continue;
             }
-            if other_blanks(line.content, old.content) && self.brings_indented_lines() {
-                // Only this line tells that tabs were written as blanks, and nothing tells by which.
+            if self.tells_of_tabs(line.content, old.content) {
                 spend(&mut self.work, window.work());
                 return None;
             }
@@ -195,6 +194,12 @@ impl<'a> Search<'a> {
         }
         spend(&mut self.work, window.work());
         self.place(start, window, if trailing { Rung::Trailing } else { Rung::LineEnds })
+    }
+
+    /// Whether only a line of blanks tells that tabs were written as blanks, and nothing tells by which, so that indented lines of the
+    /// new text cannot be made to fit.
+    fn tells_of_tabs(&self, line: &str, old: &str) -> bool {
+        other_blanks(line, old) && self.brings_indented_lines()
     }
 
     /// Whether the new text has lines of its own that begin with a blank.
@@ -225,7 +230,7 @@ impl<'a> Search<'a> {
         for old in &self.old {
             let line = window.next()?;
             let (a, b) = (line.content.trim_end(), old.content.trim_end());
-            if !a.chars().map(plain).eq(b.chars().map(plain)) {
+            if !a.chars().map(plain).eq(b.chars().map(plain)) || self.tells_of_tabs(line.content, old.content) {
                 spend(&mut self.work, window.work());
                 return None;
             }

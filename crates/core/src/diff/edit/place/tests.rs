@@ -597,4 +597,10 @@ fn tabs_in_a_line_of_blanks_are_not_guessed() {
     // Nothing indented is brought.
     let made = place(&base, &[hunk("a\n     \n", "a\nx\n     \n")], Numbers::Ignore).unwrap();
     assert_eq!(made.after.as_str(), "a\nx\n\t \nb\n");
+    // The same in a text with other characters than ASCII, where punctuation is compared too.
+    let base = text("a\n\t \nb “c”\n");
+    for (old, new) in [("a\n     \n", "a\n     x\n     \n"), ("a\n     ", "a\n     x")] {
+        let piece = Piece { shape: Shape::Text, ..hunk(old, new) };
+        assert!(place(&base, &[piece], Numbers::Ignore).is_err(), "{old:?}");
+    }
 }
