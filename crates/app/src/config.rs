@@ -245,7 +245,7 @@ pub(crate) const SETTINGS: [Setting; 38] = [
             Some(())
         },
         expects: "true or false",
-        narrow: Narrow::Any,
+        narrow: Narrow::On,
     },
     Setting {
         key: "tell",
@@ -397,7 +397,7 @@ pub(crate) const SETTINGS: [Setting; 38] = [
             Some(())
         },
         expects: "true or false",
-        narrow: Narrow::Off,
+        narrow: Narrow::OffUnlessOwn,
     },
     Setting {
         key: "audit_copy",
@@ -594,7 +594,8 @@ impl Config {
             let (before, sources) = (self.settings.clone(), self.sources.clone());
             let at = self.set(key, value, Source::File, FILE).map_err(|failure| Failure { usage: false, ..failure })?;
             let setting = &SETTINGS[at];
-            let (taken, told) = setting.narrow.of(&self.root, setting.value(&before), setting.value(&self.settings));
+            let now = (setting.value(&before), sources[at] == Source::User);
+            let (taken, told) = setting.narrow.of(&self.root, now, setting.value(&self.settings));
             self.settings = before;
             match taken {
                 Some(taken) => (setting.set)(&mut self.settings, &taken).unwrap_or_default(),

@@ -41,8 +41,8 @@ pub use snapshot::{
 };
 pub use stores::{
     AuditCount, AuditPart, AuditParts, BadSessionName, Counted, Create, Database, Lasting, Lease, Leases, Loaded,
-    LocalStore, LocalStores, Log, LogError, LogId, LogName, Logs, Objects, OpenedStore, Packing, Payload, Put,
-    PutAside, Removal, Removed, RetiredLog, Right, STORE_NAME, SessionName, SmallTexts, Store, StoreError, Stored,
+    LocalStore, LocalStores, Log, LogError, LogId, LogName, Logs, NextPiece, Objects, OpenedStore, Packing, Payload,
+    Put, PutAside, Removal, Removed, RetiredLog, Right, STORE_NAME, SessionName, SmallTexts, Store, StoreError, Stored,
     Stores, Strange, TakeLine, Usage, Whose, copy_out, database_in_memory, is_folder, user_id, user_name,
 };
 pub use transcript::{

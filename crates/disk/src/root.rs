@@ -16,6 +16,7 @@ use crate::{
     policy::Guard,
     replace::{DisplacedTexts, Moments},
     snapshot::spelling::{on_disk, spelt},
+    snapshot::times::Times,
     stores::STORE_NAME,
 };
 
@@ -29,6 +30,8 @@ pub struct Root {
     pub(crate) text: Arc<str>,
     /// The path as given to [`Root::open`], if it is absolute, free of `..` and differs: callers write names under it.
     pub(crate) given: Option<Arc<str>>,
+    /// How finely its file system tells when something changed.
+    pub(crate) times: Times,
     /// Counts temporary files, so that their names differ.
     pub(crate) temps: Arc<AtomicU64>,
     /// The git repository that was asked about last.
@@ -57,6 +60,7 @@ impl Root {
         };
         let given = clean(path).filter(|given| Path::new(given) != canonical).map(Arc::from);
         Ok(Self {
+            times: Times::of(&dir),
             dir: Arc::new(dir),
             path: canonical.into(),
             text,

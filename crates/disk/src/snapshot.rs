@@ -5,6 +5,7 @@ pub(crate) mod bytes;
 mod folder;
 pub(crate) mod spelling;
 mod stream;
+pub(crate) mod times;
 mod view;
 mod watch;
 

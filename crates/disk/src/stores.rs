@@ -21,7 +21,8 @@ pub use local_store::{
 };
 pub use log_error::LogError;
 pub use logs::{
-    AuditCount, AuditPart, AuditParts, Counted, Lasting, Log, LogId, LogName, Logs, Payload, RetiredLog, TakeLine,
+    AuditCount, AuditPart, AuditParts, Counted, Lasting, Log, LogId, LogName, Logs, NextPiece, Payload, RetiredLog,
+    TakeLine,
 };
 pub use objects::{Loaded, Objects, Packing, Put, Removal, Removed, Stored};
 pub use session_name::{BadSessionName, SessionName};

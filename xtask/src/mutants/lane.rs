@@ -132,7 +132,7 @@ impl Lane {
 
     fn soundness(&self, name: &str, runs: Runs, limit: Duration) -> Result<Verdict, Failure> {
         let (program, options) = runs.program(self.steps);
-        if runs == Runs::Tests {
+        if matches!(runs, Runs::Tests | Runs::Settings) {
             let mut cargo = process::cargo(self.tree.folder());
             cargo.env("CARGO_TARGET_DIR", &self.build).args(options);
             let ended = runs::run_logged(&mut cargo, &self.log(name), limit)?;

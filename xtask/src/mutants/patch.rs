@@ -39,11 +39,27 @@ pub(crate) enum Runs {
     Tests,
     /// Rewinds judged by a recorder of every byte: `Runs: rewinds`.
     Rewinds,
+    /// The tests of settings on the command line: `Runs: settings`.
+    Settings,
 }
 
-/// The tests of the rules of edits, of what conversations see, and of the logs.
-const TESTS: [&str; 9] =
-    ["test", "--locked", "--lib", "--test=sights", "--test=logs", "-p", "readproof-core", "-p", "readproof-testkit"];
+/// The tests of the rules of edits, of what conversations see, of times of files, and of the logs.
+const TESTS: [&str; 11] = [
+    "test",
+    "--locked",
+    "--lib",
+    "--test=sights",
+    "--test=logs",
+    "-p",
+    "readproof-core",
+    "-p",
+    "readproof-disk",
+    "-p",
+    "readproof-testkit",
+];
+
+/// Those of settings, which only the program has.
+const SETTINGS: [&str; 6] = ["test", "--locked", "-p", "readproof", "--test=cli", "settings::"];
 
 impl Runs {
     /// Its name in log files.
@@ -56,6 +72,7 @@ impl Runs {
             Self::Hidden => "hidden",
             Self::Tests => "tests",
             Self::Rewinds => "rewinds",
+            Self::Settings => "settings",
         }
     }
 
@@ -73,6 +90,7 @@ impl Runs {
             // Each call is made in three workspaces that are made anew.
             Self::Hidden => ("hidden", vec!["--calls".to_owned(), (steps / 5).to_string()]),
             Self::Tests => ("cargo", TESTS.iter().map(|word| (*word).to_owned()).collect()),
+            Self::Settings => ("cargo", SETTINGS.iter().map(|word| (*word).to_owned()).collect()),
             // One run is about fifty calls in a workspace of its own.
             Self::Rewinds => {
                 ("rewinds", ["--kills", "0", "--cases", &(steps / 50).to_string()].map(str::to_owned).to_vec())
@@ -109,6 +127,7 @@ impl Patch {
             "Runs: hidden" => Some(Runs::Hidden),
             "Runs: tests" => Some(Runs::Tests),
             "Runs: rewinds" => Some(Runs::Rewinds),
+            "Runs: settings" => Some(Runs::Settings),
             _ => None,
         };
         let runs = head().find_map(said).unwrap_or_default();

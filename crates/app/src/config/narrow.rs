@@ -19,6 +19,10 @@ pub(super) enum Narrow {
     Down(&'static [&'static str]),
     /// `false`.
     Off,
+    /// The same, unless the user's own file says `true`.
+    OffUnlessOwn,
+    /// `true`: what is recorded of calls is for the user, and nobody's to switch off.
+    On,
     /// More entries; those in force remain.
     Adds,
     /// Paths inside the workspace.
@@ -33,8 +37,14 @@ pub(super) enum Narrow {
 }
 
 impl Narrow {
-    /// The value to use, given the one in force and the one in the file, and what was rejected, for a notice.
-    pub(super) fn of(&self, root: &Root, now: Value, asked: Value) -> (Option<Value>, Option<String>) {
+    /// The value to use, given the one in force, whether the user's own file sets it, and the one in the file; and what was rejected,
+    /// for a notice.
+    pub(super) fn of(
+        &self,
+        root: &Root,
+        (now, is_own): (Value, bool),
+        asked: Value,
+    ) -> (Option<Value>, Option<String>) {
         let whole = |taken: bool, asked: Value| {
             let told = (!taken).then(|| asked.to_string());
             (taken.then_some(asked), told)
@@ -52,6 +62,8 @@ impl Narrow {
                 whole(place(&asked) <= place(&now), asked)
             }
             Self::Off => whole(asked == Value::Boolean(false) || asked == now, asked),
+            Self::OffUnlessOwn => whole((asked == Value::Boolean(false) && !is_own) || asked == now, asked),
+            Self::On => whole(asked == Value::Boolean(true) || asked == now, asked),
             Self::Adds => {
                 let (mut all, more) = (list(now), list(asked));
                 // An empty list can only be meant to remove entries.

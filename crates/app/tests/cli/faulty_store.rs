@@ -241,6 +241,18 @@ fn the_log_can_grow_no_more() {
     assert!(ws.path(".readproof/log/s.log.retired-1").exists(), "the old log is kept");
 }
 
+/// The version log has no room for its first line: the edit is refused before anything is touched.
+#[test]
+fn the_version_log_cannot_be_begun() {
+    let ws = known();
+    assert!(!ws.path(".readproof/log/versions").exists(), "only changes begin it");
+    let words = "edit a.txt --old 39 --new x --session s";
+    limited(&ws, 0, words).refused(1, &["there is no space left for the log of the workspace's versions"]);
+    assert_eq!(ws.get("a.txt"), numbered(40));
+    ws.run(words);
+    assert_eq!(ws.get("a.txt"), numbered(40).replace("39", "x"), "with room it is made");
+}
+
 /// Runs `readproof` where no file can grow beyond this many blocks of 512 bytes: what stands in for a full or read-only disk
 /// where nothing can be mounted. It stops root too.
 pub(crate) fn limited(ws: &Workspace, blocks: u32, words: &str) -> Done {

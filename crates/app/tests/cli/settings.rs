@@ -255,6 +255,38 @@ fn a_workspace_only_narrows() {
     ws.run("read a.txt").refused(1, &["readproof/config.toml is not valid TOML"]);
 }
 
+/// What is recorded of calls is for the user: a workspace cannot switch off what the user has switched on.
+#[test]
+fn a_workspace_does_not_switch_logs_off() {
+    let ws = ten_lines();
+    let of = |key: &str, done: Done| {
+        let config = done.json();
+        (config["settings"][key]["value"].clone(), config["not_taken"].as_array().unwrap().len())
+    };
+    for (key, on, off) in [("call_log", "true", "false"), ("audit", "\"on\"", "\"off\"")] {
+        let value = |text: &str| -> serde_json::Value { text.parse().unwrap() };
+        own_file(&ws, "");
+        for said in [off, on] {
+            ws.put("readproof.toml", format!("{key} = {said}\n"));
+            assert_eq!(of(key, ws.run("config --json")), (value(said), 0), "it may switch {key} on");
+        }
+        ws.put("readproof.toml", format!("{key} = {off}\n"));
+        let variable = format!("READPROOF_{}", key.to_uppercase());
+        let by_variable = with_variable(&ws, &variable, on.trim_matches('"'), "config --json");
+        assert_eq!(of(key, by_variable).0, value(on));
+        assert_eq!(of(key, ws.run(&format!("config --json --set {key}={}", on.trim_matches('"')))).0, value(on));
+        own_file(&ws, &format!("{key} = {on}\n"));
+        assert_eq!(of(key, ws.run("config --json")), (value(on), 1), "{key}");
+        ws.run("read a.txt").noticed(&[&format!("{key} = {off} is not taken")]);
+    }
+    assert!(ws.path(".readproof/audit/tail").exists(), "and calls leave lines");
+    // What is kept beside the audit may be less, unless the user wants it.
+    ws.put("readproof.toml", "audit_texts = false\n");
+    assert_eq!(of("audit_texts", ws.run("config --json")), (json!(false), 0));
+    own_file(&ws, "audit_texts = true\n");
+    assert_eq!(of("audit_texts", ws.run("config --json")), (json!(true), 1));
+}
+
 fn shows_noticed(done: Done, lines: u32, word: &str) {
     assert_eq!(done.noticed(&[word]), numbered(lines));
 }

@@ -12,7 +12,7 @@ use super::error::PolicyError;
 use crate::{
     root::Root,
     snapshot::spelling::on_disk,
-    snapshot::{FileKind, SnapshotError, Stamp, Stat, TO_READ, bytes::read_at},
+    snapshot::{FileKind, SnapshotError, Stamp, Stat, TO_READ, bytes::read_at, times::Times},
 };
 
 /// The largest file with rules.
@@ -32,22 +32,22 @@ impl Mark {
     pub(super) const ABSENT: Self = Self { stamp: None, mode: 0, tells: true };
 
     /// To be made right after the stat: what happens later must get a later time.
-    pub(crate) fn of(stat: &Stat) -> Self {
+    pub(crate) fn of(stat: &Stat, times: Times) -> Self {
         // What a link leads to may change and the link stays the same.
-        let tells = FileType::from_raw_mode(stat.mode) != FileType::Symlink && stat.tells();
+        let tells = FileType::from_raw_mode(stat.mode) != FileType::Symlink && times.tell(stat);
         Self { stamp: Some(stat.stamp()), mode: stat.mode, tells }
     }
 
     /// The workspace's root.
     pub(super) fn of_top(root: &Root) -> Result<Self, PolicyError> {
         let unreadable = |errno: Errno| PolicyError::Unreadable { file: ".".to_owned(), source: errno.into() };
-        Ok(Self::of(&Stat::from(rustix::fs::fstat(&root.dir).map_err(unreadable)?)))
+        Ok(Self::of(&Stat::from(rustix::fs::fstat(&root.dir).map_err(unreadable)?), root.times))
     }
 
     /// A name in the workspace, no link at its end followed.
     pub(super) fn of_name(root: &Root, name: &str) -> Result<Self, PolicyError> {
         match rustix::fs::statat(&root.dir, &*on_disk(name), AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) => Ok(Self::of(&Stat::from(stat))),
+            Ok(stat) => Ok(Self::of(&Stat::from(stat), root.times)),
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::NAMETOOLONG) => Ok(Self::ABSENT),
             // Nothing in a folder that may not be passed can be opened; whoever tries finds out.
             Err(Errno::ACCESS) => Ok(Self { tells: false, ..Self::ABSENT }),
@@ -67,7 +67,7 @@ impl Mark {
         };
         let unreadable =
             |errno: Errno| PolicyError::Unreadable { file: path.display().to_string(), source: errno.into() };
-        found.map(|stat| Self::of(&stat)).map_err(unreadable)
+        found.map(|stat| Self::of(&stat, Times::default())).map_err(unreadable)
     }
 
     pub(super) fn is_folder(&self) -> bool {

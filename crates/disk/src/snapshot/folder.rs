@@ -78,7 +78,7 @@ impl Root {
         }
         let opened = self.open_to_list(name)?;
         let as_it_was = self.guard.as_ref().map(|_| rustix::fs::fstat(&opened)).transpose()?;
-        let as_it_was = as_it_was.map(|found| Mark::of(&Stat::from(found)));
+        let as_it_was = as_it_was.map(|found| Mark::of(&Stat::from(found), self.times));
         let mut dir = Dir::new(opened)?;
         let mut entries = Vec::new();
         while let Some(entry) = dir.read() {

@@ -114,6 +114,12 @@ impl Logs for LocalLogs {
             Create::No => flags,
         };
         let name = log.file();
+        // Every read asks for the log of versions, which most workspaces do not have: an open that fails costs twice as much as this.
+        let is_there =
+            || !matches!(rustix::fs::statat(&self.folder, &name, AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT));
+        if create == Create::No && !is_there() {
+            return Ok(None);
+        }
         let file = match rustix::fs::openat(&self.folder, &name, flags, Mode::RUSR | Mode::WUSR) {
             Ok(fd) => fd,
             // It can be read all the same.

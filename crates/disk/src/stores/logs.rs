@@ -4,7 +4,7 @@
 mod audit;
 
 pub(super) use audit::is_writer;
-pub use audit::{AuditCount, AuditPart, AuditParts, Counted, Lasting};
+pub use audit::{AuditCount, AuditPart, AuditParts, Counted, Lasting, NextPiece};
 
 use std::{fmt, ops::ControlFlow};
 

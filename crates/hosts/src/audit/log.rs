@@ -3,7 +3,7 @@
 
 use readproof_core::tlog::{Checkpoint, Hash, Kind, PublicKey, TILE_WIDTH, Tile, TileHashes, bundle, leaf, subtree};
 use readproof_disk::{AuditPart, AuditParts, Create, Store};
-use std::{cell::RefCell, collections::BTreeMap, sync::Arc};
+use std::{cell::RefCell, collections::BTreeMap, mem, sync::Arc};
 
 use super::{AuditError, Line};
 
@@ -159,8 +159,9 @@ impl AuditLog {
             // Whoever wrote this line, it was not a process of ours.
             return Ok(None);
         }
-        let Some(bytes) = self.parts.load(&part)? else { return Ok(None) };
-        Ok(kept_of(&bytes, call.seq))
+        let mut search = Search { seq: call.seq, at: 0, asked: Asked::Nothing, found: None };
+        self.parts.pieces(&part, &mut |piece| search.next(piece))?;
+        Ok(search.found)
     }
 
     /// The hashes of the tree as they are stored. Each tile is read once: a proof needs many hashes of few tiles.
@@ -231,16 +232,98 @@ pub(super) fn keep(bytes: &mut Vec<u8>, seq: u64, nonce: &[u8; 32], text: &str) 
 /// The records of what is kept apart, without one that was not finished.
 pub(super) fn kept(mut bytes: &[u8]) -> impl Iterator<Item = (u64, [u8; 32], &[u8])> {
     std::iter::from_fn(move || {
-        let (seq, rest) = bytes.split_first_chunk::<8>()?;
-        let (nonce, rest) = rest.split_first_chunk::<32>()?;
-        let (len, rest) = rest.split_first_chunk::<4>()?;
-        let (text, rest) = rest.split_at_checked(usize::try_from(u32::from_be_bytes(*len)).ok()?)?;
+        let (seq, nonce, len, rest) = kept_head(bytes)?;
+        let (text, rest) = rest.split_at_checked(usize::try_from(len).ok()?)?;
         bytes = rest;
-        Some((u64::from_be_bytes(*seq), *nonce, text))
+        Some((seq, nonce, text))
     })
 }
 
-fn kept_of(bytes: &[u8], seq: u64) -> Option<Disclosed> {
-    let (_, nonce, text) = kept(bytes).find(|(of, ..)| *of == seq)?;
-    Some(Disclosed { nonce, text: String::from_utf8(text.to_vec()).ok()? })
+/// The number, the nonce and the length of a record, and what follows them.
+fn kept_head(bytes: &[u8]) -> Option<(u64, [u8; 32], u32, &[u8])> {
+    let (seq, rest) = bytes.split_first_chunk::<8>()?;
+    let (nonce, rest) = rest.split_first_chunk::<32>()?;
+    let (len, rest) = rest.split_first_chunk::<4>()?;
+    Some((u64::from_be_bytes(*seq), *nonce, u32::from_be_bytes(*len), rest))
+}
+
+/// How much of what is kept is read at a time. Texts are passed over, so a proof among long ones reads little more than its own.
+const PIECE: u64 = 4096;
+
+/// Looks for one record of what is kept apart, piece by piece.
+struct Search {
+    seq: u64,
+    /// Where the next record begins.
+    at: u64,
+    asked: Asked,
+    found: Option<Disclosed>,
+}
+
+/// What the next piece is.
+enum Asked {
+    Nothing,
+    Records,
+    /// The text that is looked for, with its nonce and its length.
+    Text([u8; 32], u64),
+}
+
+impl Search {
+    fn next(&mut self, piece: &[u8]) -> Option<(u64, u64)> {
+        match mem::replace(&mut self.asked, Asked::Records) {
+            Asked::Nothing => return Some((0, PIECE)),
+            Asked::Records => {}
+            Asked::Text(nonce, len) => {
+                let text = Some(piece.to_vec()).filter(|text| text.len() as u64 == len);
+                self.found = text.and_then(|text| Some(Disclosed { nonce, text: String::from_utf8(text).ok()? }));
+                return None;
+            }
+        }
+        let mut rest = piece;
+        while let Some((seq, nonce, len, text)) = kept_head(rest) {
+            if seq == self.seq {
+                self.asked = Asked::Text(nonce, len.into());
+                return Some((self.at + KEPT_HEAD as u64, len.into()));
+            }
+            self.at += KEPT_HEAD as u64 + u64::from(len);
+            rest = usize::try_from(len).ok().and_then(|len| text.get(len..)).unwrap_or_default();
+        }
+        (piece.len() >= KEPT_HEAD).then_some((self.at, PIECE))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As `pieces` of a store reads them.
+    fn search(bytes: &[u8], seq: u64) -> Option<Disclosed> {
+        let mut search = Search { seq, at: 0, asked: Asked::Nothing, found: None };
+        let mut piece: &[u8] = &[];
+        while let Some((at, most)) = search.next(piece) {
+            let at = usize::try_from(at).unwrap().min(bytes.len());
+            piece = &bytes[at..(at + usize::try_from(most).unwrap()).min(bytes.len())];
+        }
+        search.found
+    }
+
+    #[test]
+    fn a_record_is_found_wherever_pieces_end() {
+        let (mut bytes, piece) = (Vec::new(), usize::try_from(PIECE).unwrap());
+        let lengths = [0, 1, piece - 2 * KEPT_HEAD, piece, 0, 3 * piece + 1, piece - KEPT_HEAD - 1, 5, piece - 1, 7];
+        let text = |at: usize| char::from(b'a' + u8::try_from(at).unwrap()).to_string().repeat(lengths[at]);
+        let mut ends = Vec::new();
+        for at in 0..lengths.len() {
+            keep(&mut bytes, at as u64 + 1, &[u8::try_from(at).unwrap(); 32], &text(at));
+            ends.push(bytes.len());
+        }
+        for at in 0..lengths.len() {
+            let found = search(&bytes, at as u64 + 1).unwrap();
+            assert!(found.text == text(at) && found.nonce == [u8::try_from(at).unwrap(); 32], "{at}");
+            // One that was not finished is none.
+            assert_eq!(search(&bytes[..ends[at] - 1], at as u64 + 1), None, "{at}");
+            assert_eq!(kept(&bytes[..ends[at] - 1]).count(), at, "{at}");
+        }
+        assert_eq!(search(&bytes, 99), None);
+        assert_eq!(search(&[], 1), None);
+    }
 }

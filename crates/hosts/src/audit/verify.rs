@@ -437,19 +437,20 @@ fn explain(first: u64, lines: &[Hash], were: &[Hash], problems: &mut Vec<Problem
     let Some(at) = (0..were.len()).find(|at| lines.get(*at) != were.get(*at)) else { return };
     let entry = first + at as u64;
     let (now, then) = (lines.get(at..).unwrap_or_default(), &were[at..]);
-    // Of one line at the end nobody can tell whether it was removed or changed.
-    if now.starts_with(&then[1..]) && (then.len() > 1 || now.is_empty()) {
-        return push(problems, Problem::Removed { entry });
-    }
-    if now.get(1..).is_some_and(|rest| rest.starts_with(then)) {
-        return push(problems, Problem::Inserted { entry });
-    }
+    // First: of the last two lines, swapped, the second stands where it would if the first were gone.
     let differ: Vec<usize> = (0..then.len()).filter(|at| now.get(*at) != then.get(*at)).collect();
     if let [one, other] = differ[..]
         && now.get(one) == then.get(other)
         && now.get(other) == then.get(one)
     {
         return push(problems, Problem::Swapped { one: entry + one as u64, other: entry + other as u64 });
+    }
+    // Of one line at the end nobody can tell whether it was removed or changed.
+    if now.starts_with(&then[1..]) && (then.len() > 1 || now.is_empty()) {
+        return push(problems, Problem::Removed { entry });
+    }
+    if now.get(1..).is_some_and(|rest| rest.starts_with(then)) {
+        return push(problems, Problem::Inserted { entry });
     }
     for at in differ {
         push(problems, Problem::Changed { entry: entry + at as u64 });
@@ -466,4 +467,35 @@ fn push(problems: &mut Vec<Problem>, problem: Problem) {
 fn leaf_tile(bundle: u64, count: usize) -> Tile {
     let kind = Kind::Hashes(0);
     Tile::of_row(kind, bundle, count as u64).unwrap_or_else(|| Tile::full(kind, bundle))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is said of lines, each a letter, that were others.
+    fn said(were: &str, now: &str) -> Vec<Problem> {
+        let hashes = |lines: &str| lines.bytes().map(|line| [line; 32]).collect::<Vec<Hash>>();
+        let mut problems = Vec::new();
+        explain(10, &hashes(now), &hashes(were), &mut problems);
+        problems
+    }
+
+    #[test]
+    fn each_alteration_has_its_name_wherever_it_is() {
+        assert_eq!(said("abcd", "abcde"), []);
+        for (one, other, now) in [(10, 11, "bacd"), (11, 12, "acbd"), (12, 13, "abdc"), (10, 13, "dbca")] {
+            assert_eq!(said("abcd", now), [Problem::Swapped { one, other }], "{now}");
+            assert_eq!(said("abcd", &format!("{now}e")), [Problem::Swapped { one, other }], "{now}");
+        }
+        for (entry, now) in [(10, "bcd"), (11, "acd"), (12, "abd"), (13, "abc"), (11, "acde")] {
+            assert_eq!(said("abcd", now), [Problem::Removed { entry }], "{now}");
+        }
+        for (entry, now) in [(10, "xabcd"), (11, "axbcd"), (13, "abcxd")] {
+            assert_eq!(said("abcd", now), [Problem::Inserted { entry }], "{now}");
+        }
+        for (entry, now) in [(10, "xbcd"), (12, "abxd"), (13, "abcx")] {
+            assert_eq!(said("abcd", now), [Problem::Changed { entry }], "{now}");
+        }
+    }
 }

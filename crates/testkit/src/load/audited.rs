@@ -47,6 +47,8 @@ impl FromStr for Heard {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Killed {
     pub kills: u64,
+    /// Kills of processes to which at least one edit had been acknowledged.
+    pub after_edits: u64,
     pub reads: u64,
     pub writes: u64,
     /// Calls that the log itself says are missing.
@@ -56,11 +58,11 @@ pub struct Killed {
 
 impl fmt::Display for Killed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kills, reads, writes, missing, lines } = self;
+        let Self { kills, after_edits, reads, writes, missing, lines } = self;
         write!(
             f,
-            "{kills} kills, {reads} reads and {writes} edits acknowledged, {lines} lines: every edit has its line, {missing} calls \
-             are said to be missing"
+            "{kills} kills, {after_edits} of them after acknowledged edits, {reads} reads and {writes} edits acknowledged, {lines} \
+             lines: every edit has its line, {missing} calls are said to be missing"
         )
     }
 }
@@ -79,7 +81,7 @@ pub fn worker(root: &Path, seed: u64, say: &mut dyn FnMut(&Heard) -> Result<(), 
     let (engine, mut random) = (engine(root)?, Random::new(seed));
     let session = readproof_disk::SessionName::parse("s")?;
     for round in 0..u64::MAX {
-        if random.below(4) == 0 {
+        if random.below(2) == 0 {
             let new = format!("counter {seed} {round}");
             let file = fs::read_to_string(root.join("a.txt"))?;
             let old = file.lines().nth(1).ok_or("no line")?.to_owned();
@@ -112,6 +114,9 @@ pub fn kills(program: &Path, kills: u64, seed: u64) -> Result<Killed, Broken> {
             one(program, dir.path(), &mut random, &mut done)?;
         }
     }
+    if done.after_edits * 2 < done.kills {
+        return Err(format!("most processes were killed before their first edit, which shows little: {done}").into());
+    }
     Ok(done)
 }
 
@@ -120,16 +125,21 @@ fn one(program: &Path, root: &Path, random: &mut Random, done: &mut Killed) -> R
     let mut command = Command::new(program);
     command.args(["auditor", root.to_str().ok_or("not UTF-8")?, &random.bits().to_string()]);
     let mut running = Running::<Heard>::start(&mut command)?;
-    let first = running.said.recv_timeout(Duration::from_secs(60)).map_err(|_| "the worker said nothing")??;
-    thread::sleep(Duration::from_micros(random.bits() % 60_000));
+    let mut heard = Vec::new();
+    // Most are killed after some edits were acknowledged, and while another is on its way; some before the first.
+    let wanted = random.below(5);
+    while heard.is_empty() || heard.iter().filter(|said| matches!(said, Heard::Wrote(_))).count() < wanted {
+        heard.push(running.said.recv_timeout(Duration::from_secs(60)).map_err(|_| "the worker said nothing")??);
+    }
+    thread::sleep(Duration::from_micros(random.bits() % 30_000));
     running.child.kill()?;
     running.child.wait()?;
-    let mut heard = vec![first];
     while let Ok(said) = running.said.recv() {
         heard.push(said?);
     }
     let after = counted(root)?;
     done.kills += 1;
+    done.after_edits += u64::from(heard.iter().any(|said| matches!(said, Heard::Wrote(_))));
     let acknowledged = heard.len() as u64;
     let (lines, missing) = (after.calls - before.calls, after.missing - before.missing);
     // The last one may have been made and not heard of.

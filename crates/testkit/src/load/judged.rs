@@ -3,11 +3,12 @@
 
 use readproof_core::edit::Places;
 use readproof_core::text::ContentHash;
-use readproof_disk::SessionName;
+use readproof_disk::{LogError, SessionName};
 use readproof_engine::{
     Engine, Error, Receipt,
     operation::{Change, Read},
 };
+use readproof_hosts::versions::VersionsError;
 use readproof_reader::{Reader, Rendered, Replaces, Seen};
 use readproof_words::notice::notices;
 use std::{
@@ -304,7 +305,7 @@ impl Work<'_> {
                 self.reader.see(&Seen::Lost { path: path.to_owned() })?;
                 (self.tell)(&Told::Unrecorded)
             }
-            Err(Error::Replace(_) | Error::Session(_) | Error::Store(_)) => {
+            Err(error) if is_refusal(&error) => {
                 must(before.as_deref(), "the write failed and the file changed")?;
                 (self.tell)(&Told::Refused)
             }
@@ -328,13 +329,24 @@ impl Work<'_> {
                 self.confirm(Whose::Shared, &written.receipt)
             }
             Err(Error::Unrecorded { .. }) => (self.tell)(&Told::Unrecorded),
-            // Another process wrote first, or there is no room.
-            Err(Error::Edit { .. } | Error::Replace(_) | Error::Session(_) | Error::Store(_)) => {
-                (self.tell)(&Told::Refused)
-            }
+            // Another process wrote first.
+            Err(Error::Edit { .. }) => (self.tell)(&Told::Refused),
+            Err(error) if is_refusal(&error) => (self.tell)(&Told::Refused),
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// Whether a write was refused before the file was touched, because what must be kept of it has no room. That of the version log is
+/// its first line: if a later one has no room, the write is unrecorded.
+fn is_refusal(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Replace(_)
+            | Error::Session(_)
+            | Error::Store(_)
+            | Error::Versions(VersionsError::Log(LogError::Full { .. } | LogError::ReadOnly { .. }))
+    )
 }
 
 /// Whether the disk is full or read-only.

@@ -1,6 +1,6 @@
 //! The audit log of a store in memory: parts by name. A count ends when nobody holds it, as a process does.
 
-use readproof_disk::{AuditCount, AuditPart, AuditParts, Counted, Lasting, Lease, StoreError};
+use readproof_disk::{AuditCount, AuditPart, AuditParts, Counted, Lasting, Lease, NextPiece, StoreError};
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, Weak},
@@ -38,6 +38,17 @@ impl Drop for MemoryTurn {
 impl AuditParts for MemoryAudit {
     fn load(&self, part: &AuditPart) -> Result<Option<Vec<u8>>, StoreError> {
         Ok(locked(&self.parts).get(part).cloned())
+    }
+
+    fn pieces(&self, part: &AuditPart, next: NextPiece<'_>) -> Result<(), StoreError> {
+        let Some(bytes) = self.load(part)? else { return Ok(()) };
+        let mut piece = &bytes[..0];
+        while let Some((at, most)) = next(piece) {
+            let from = usize::try_from(at).unwrap_or(usize::MAX).min(bytes.len());
+            let most = usize::try_from(most).unwrap_or(usize::MAX);
+            piece = &bytes[from..from.saturating_add(most).min(bytes.len())];
+        }
+        Ok(())
     }
 
     fn put(&self, part: &AuditPart, bytes: &[u8], _: Lasting) -> Result<(), StoreError> {

@@ -16,7 +16,7 @@ use rustix::{
 };
 
 use super::super::{
-    AuditCount, AuditPart, AuditParts, Counted, Create, Lasting, Lease, STORE_NAME, StoreError,
+    AuditCount, AuditPart, AuditParts, Counted, Create, Lasting, Lease, NextPiece, STORE_NAME, StoreError,
     local_leases::{lock_within, wait_for},
     local_store::{READ_FLAGS, names, open_folder, private_folder},
     logs::is_writer,
@@ -78,6 +78,20 @@ impl LocalAudit {
         Ok(Some((folder, name.to_owned())))
     }
 
+    /// A part that is there, and its length.
+    fn open_part(&self, path: &str) -> Result<Option<(File, u64)>, StoreError> {
+        let Some((folder, name)) = self.place(path, Create::No)? else { return Ok(None) };
+        let opened = missing_or(rustix::fs::openat(&folder, &name, READ_FLAGS, Mode::empty()));
+        let Some(file) = opened.map_err(|errno| fail(path, errno))?.map(File::from) else { return Ok(None) };
+        let found = rustix::fs::fstat(&file).map_err(|errno| fail(path, errno))?;
+        super::super::local_store::is_private(&found, &shown(path))?;
+        let len = u64::try_from(found.st_size).unwrap_or(u64::MAX);
+        if len > MOST_BYTES {
+            return Err(StoreError::Damaged { name: shown(path), why: "it is too large" });
+        }
+        Ok(Some((file, len)))
+    }
+
     fn made(&self, path: &str) -> Result<(OwnedFd, String), StoreError> {
         let place = self.place(path, Create::Yes)?;
         place.ok_or_else(|| StoreError::Gone { name: shown(path) })
@@ -100,16 +114,20 @@ impl LocalAudit {
 impl AuditParts for LocalAudit {
     fn load(&self, part: &AuditPart) -> Result<Option<Vec<u8>>, StoreError> {
         let path = part.path();
-        let Some((folder, name)) = self.place(&path, Create::No)? else { return Ok(None) };
-        let opened = missing_or(rustix::fs::openat(&folder, &name, READ_FLAGS, Mode::empty()));
-        let Some(file) = opened.map_err(|errno| fail(&path, errno))?.map(File::from) else { return Ok(None) };
-        let found = rustix::fs::fstat(&file).map_err(|errno| fail(&path, errno))?;
-        super::super::local_store::is_private(&found, &shown(&path))?;
-        let len = u64::try_from(found.st_size).unwrap_or(u64::MAX);
-        if len > MOST_BYTES {
-            return Err(StoreError::Damaged { name: shown(&path), why: "it is too large" });
-        }
+        let Some((file, len)) = self.open_part(&path)? else { return Ok(None) };
         read_at(&file, 0, len).map(Some).map_err(|error| StoreError::from_io(&shown(&path), error))
+    }
+
+    fn pieces(&self, part: &AuditPart, next: NextPiece<'_>) -> Result<(), StoreError> {
+        let path = part.path();
+        let Some((file, len)) = self.open_part(&path)? else { return Ok(()) };
+        let mut piece = Vec::new();
+        while let Some((at, most)) = next(&piece) {
+            let most = most.min(len.saturating_sub(at));
+            piece = read_at(&file, at, most).map_err(|error| StoreError::from_io(&shown(&path), error))?;
+            piece.truncate(usize::try_from(most).unwrap_or(usize::MAX));
+        }
+        Ok(())
     }
 
     fn put(&self, part: &AuditPart, bytes: &[u8], lasting: Lasting) -> Result<(), StoreError> {

@@ -85,6 +85,9 @@ pub enum Lasting {
     No,
 }
 
+/// Gets a piece of a part, and says where the next one begins and how many bytes it has.
+pub type NextPiece<'n> = &'n mut dyn FnMut(&[u8]) -> Option<(u64, u64)>;
+
 /// The audit log of one store. Shared by threads, and several processes may use one.
 pub trait AuditParts: fmt::Debug + Send + Sync {
     /// The bytes of a part; `None` if there is none.
@@ -92,6 +95,13 @@ pub trait AuditParts: fmt::Debug + Send + Sync {
     /// # Errors
     /// [`StoreError`] when it cannot be read, or others can write it.
     fn load(&self, part: &AuditPart) -> Result<Option<Vec<u8>>, StoreError>;
+
+    /// Reads pieces of a part one after another, none if there is no such part. `next` gets each piece, the first time nothing, and
+    /// says where the next one begins and how long it is; where the part ends before, it is shorter.
+    ///
+    /// # Errors
+    /// As [`Self::load`].
+    fn pieces(&self, part: &AuditPart, next: NextPiece<'_>) -> Result<(), StoreError>;
 
     /// Writes a part, or another in its place, in one step: whoever reads it sees one or the other.
     ///
