@@ -90,6 +90,10 @@ fn answer(engine: &Engine, latest: &Latest, line: &[u8]) -> Value {
     let (Some(version), Some(name)) = (version, name) else {
         return refused("BAD_OPERATION", "`op` must be the name of an operation, and `v` a number".to_owned());
     };
+    // An answer of this command, or a line of the log of calls, can be sent again as it is.
+    if let Some(Value::Object(args)) = given.remove("args") {
+        given = args;
+    }
     let operation = match decoded_operation(version, &name, &given) {
         Ok(operation) => operation,
         Err(why) => return refused("BAD_OPERATION", bad_operation(&why)),

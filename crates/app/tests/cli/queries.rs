@@ -112,6 +112,15 @@ nonsense
     assert_eq!(answers[8]["text"], "file 4 a.txt\n");
 }
 
+/// What one query prints is the next one's operation.
+#[test]
+fn an_answer_can_be_sent_again() {
+    let ws = Workspace::with(&[("a.txt", "one\ntwo\n")]);
+    let first = ws.feed("query", "{\"op\":\"read\",\"path\":\"a.txt\",\"offset\":2}\n").out;
+    assert!(first.contains("\"text\":\"two\\n\""), "{first}");
+    assert_eq!(ws.feed("query", &first).out, first);
+}
+
 /// A session in which calls of every kind are made.
 fn logged() -> Workspace {
     let source = "use x;\n\n/// Doc.\nfn first() -> u32 {\n    1\n}\n\nfn second() {}\n";

@@ -314,6 +314,10 @@ fn rotate(terminal: &Terminal, args: &RotateArgs) -> Done {
                 "texts_before": rotation.texts_before, "files": rotation.files, "left": left})
         },
         || {
+            if parts.is_empty() {
+                let signed = if args.dry_run { "" } else { ", and signed the log as it is" };
+                return format!("found nothing old enough to drop{signed}");
+            }
             let verb = if args.dry_run { "would drop" } else { "dropped" };
             format!("{verb} the lines before {lines_before} and the texts before {texts_before}: {} files; every hash stays", rotation.files)
         },
