@@ -41,9 +41,21 @@ pub(crate) enum Runs {
     Rewinds,
 }
 
-/// The tests of the rules of edits, of what conversations see, and of the logs.
-const TESTS: [&str; 9] =
-    ["test", "--locked", "--lib", "--test=sights", "--test=logs", "-p", "readproof-core", "-p", "readproof-testkit"];
+/// The tests of the rules of edits, of what conversations see, of the logs, and of what the program itself decides about hosts' tools.
+const TESTS: [&str; 12] = [
+    "test",
+    "--locked",
+    "--lib",
+    "--bin=readproof",
+    "--test=sights",
+    "--test=logs",
+    "-p",
+    "readproof-core",
+    "-p",
+    "readproof-testkit",
+    "-p",
+    "readproof",
+];
 
 impl Runs {
     /// Its name in log files.
