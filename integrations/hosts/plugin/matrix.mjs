@@ -135,7 +135,7 @@ export const CASES = {
 	searches: {
 		files: { ...FILES, "s-1:2.txt": rows(3, "s"), "readproof.toml": '[policy]\ndeny = ["b.txt", "s-*"]\n' },
 		args: ["--tools", "Read,Edit,Write,Grep,Glob"],
-		hidden: ["of b", "b.txt:", "b.txt\n", "s-1:2.txt", "of s"],
+		hidden: ["of b\n", "b.txt", "s-1:2", "of s"],
 		turns: [
 			[search({ pattern: "line [12]" })],
 			[search({ pattern: "line [12]", output_mode: "content" })],
