@@ -141,8 +141,8 @@ fn searches_do_not_show_what_a_rule_denies() {
 #[test]
 fn rules_about_one_act_about_sizes_and_those_that_ask() {
     let rules = "[policy]\n[[policy.rule]]\neffect = \"deny\"\npaths = [\"a.txt\"]\nacts = [\"edit\"]\n[[policy.rule]]\neffect = \"deny\"\n\
-                 larger_than = 80\nacts = [\"read\"]\n[[policy.rule]]\neffect = \"deny\"\npaths = [\"sub/\"]\nacts = [\"list\"]\n";
-    let large = TEXT.repeat(2);
+                 larger_than = 900\nacts = [\"read\"]\n[[policy.rule]]\neffect = \"deny\"\npaths = [\"sub/\"]\nacts = [\"list\"]\n";
+    let large = TEXT.repeat(20);
     let files = [("a.txt", TEXT), ("large.txt", &large), ("sub/c.txt", TEXT), ("readproof.toml", rules)];
     let mut world = World::new(&files);
     let cwd = world.client.path("");
