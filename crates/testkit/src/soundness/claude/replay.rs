@@ -12,7 +12,7 @@ use super::{
     Stop,
     product::{self, Asked},
     recorded::{Read, Recording},
-    request::{compare, markers},
+    request::{compare, judge_of, markers},
     tools,
 };
 use crate::world::{Broken, Watched, watch::Watch};
@@ -90,6 +90,10 @@ fn judged(recording: &Recording, read: &Read, instead: &Value, response: &Value)
                 compare(&rebuilt, &text, (i64::try_from(first).ok(), None)).err()
             }
         };
+    }
+    // The model is told in the same request not to rely on it.
+    if judge_of(&messages, &recording.cwd).retracts() {
+        return None;
     }
     Some("the answer is not in the request".to_owned())
 }
