@@ -98,8 +98,8 @@ fn forks_rewinds_and_agents() {
     check(RESUMED, &[("toolu_004", both), ("toolu_005", both)]);
     // The branch goes on from the call, so its result is not on it.
     check(REWOUND, &[("toolu_0002", &["a.txt 1-21."]), ("toolu_0003", &[])]);
-    // Agents' transcripts do not say where a file ends, nor what an edit did.
-    check(AGENT, &[("toolu_005", &["a.txt 1-21"]), ("toolu_009", &[])]);
+    // Agents' transcripts do not say where a file ends, nor what an edit did: its call and the words of its result are what counts.
+    check(AGENT, &[("toolu_005", &["a.txt 1-21"]), ("toolu_009", &["a.txt 1-2 3-3 4-21"])]);
 }
 
 #[test]

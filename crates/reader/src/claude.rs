@@ -106,6 +106,8 @@ pub struct Judge {
     calls: BTreeMap<String, Asks>,
     /// The file that the next block has.
     attached: Option<(String, bool)>,
+    /// Whether markers were taken back since the newest message of the model.
+    retracted: bool,
 }
 
 impl Judge {
@@ -118,7 +120,10 @@ impl Judge {
     /// Takes in the next block. What a marker stands for is returned, or why nobody can know.
     pub fn see(&mut self, seen: &Seen) -> Option<Result<Rebuilt, Complaint>> {
         match seen {
-            Seen::Message => self.batch.clear(),
+            Seen::Message => {
+                self.batch.clear();
+                self.retracted = false;
+            }
             Seen::Text(text) => self.said(text),
             Seen::Call(call) => {
                 self.batch.push(call.clone());
@@ -136,10 +141,23 @@ impl Judge {
         None
     }
 
+    /// Whether the model was told, after its newest message, not to rely on markers that came before: a compaction may have taken
+    /// what they stand for. A marker about text that is gone is then no claim.
+    #[must_use]
+    pub fn retracts(&self) -> bool {
+        self.retracted
+    }
+
     /// These lines of a file, if they are all visible.
     #[must_use]
     pub fn lines(&self, path: &str, first: u64, last: u64) -> Option<Vec<String>> {
         self.views.get(path)?.lines(first, last).ok()
+    }
+
+    /// Whether anything of a file is or was visible.
+    #[must_use]
+    pub fn knows(&self, path: &str) -> bool {
+        self.views.contains_key(path)
     }
 
     fn said(&mut self, text: &str) {
@@ -162,6 +180,7 @@ impl Judge {
                 }
                 self.views.insert(path.to_owned(), view);
             }
+            Said::Retracts => self.retracted = true,
             Said::Else => {}
         }
     }

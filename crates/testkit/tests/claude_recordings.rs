@@ -34,8 +34,12 @@ fn recorded_conversations_are_answered_as_then() {
             if let Some(why) = one.wrong {
                 wrong.push(format!("{name}: {why}"));
             }
-            // A record that came too late then is there now, so there may be more short answers, never fewer.
-            if one.read.is_short() && !is_short {
+            if recording.name == "cleared" && is_short {
+                wrong.push(format!("{name}: a result was cleared, and the answer is short"));
+            }
+            // A record that came too late then is there now, so there may be more short answers, never fewer. What a hook told of an
+            // agent's read is lost: where its file ends stands in no transcript.
+            if one.read.is_short() && !is_short && recording.name != "agents" {
                 wrong.push(format!("{name}: answered with text ({}), and shortly then", one.reason));
             }
         }

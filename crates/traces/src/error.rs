@@ -7,6 +7,9 @@ use std::{io, path::PathBuf};
 #[derive(Debug, thiserror::Error)]
 #[error("{self:?}")]
 pub enum TracesError {
+    NoFolder {
+        folder: PathBuf,
+    },
     /// Neither recordings nor transcripts are in this folder.
     NothingRecorded {
         folder: PathBuf,

@@ -1,4 +1,4 @@
-//! Plays recorded sessions of real agents through the engine, in workspaces of their own, and counts what was sent and what
+//! Plays recorded sessions of real agents, and transcripts of Claude Code, through the engine, in workspaces of their own, and counts what was sent and what
 //! plain answers would have sent. The reader, which sees only what the model sees, rebuilds every answer; what it cannot
 //! rebuild is a violation. Knows no wire and prints nothing; never looks at the user's workspace.
 #![allow(
@@ -8,6 +8,7 @@
 
 mod count;
 mod error;
+mod host;
 mod kept;
 mod play;
 mod recorded;
@@ -16,6 +17,7 @@ mod tally;
 
 pub use count::Counted;
 pub use error::TracesError;
+pub use host::requests;
 pub use report::Report;
 pub use tally::{Cost, SessionTally, Tally};
 
@@ -30,6 +32,7 @@ use std::{
 };
 
 use count::Counter;
+use host::Playing;
 use kept::Kept;
 use play::Play;
 use recorded::Recorded;
@@ -86,7 +89,10 @@ pub fn run(options: &Options, progress: &(dyn Fn(Pace) + Sync)) -> Result<Report
             resumed.fetch_add(1, Ordering::Relaxed);
             return Ok(tally.clone());
         }
-        let tally = Play::all(options, &recorded, number, &counter)?;
+        let tally = match recorded.transcript(number) {
+            Some(file) => Playing::all(options, file, number, &counter)?,
+            None => Play::all(options, &recorded, number, &counter)?,
+        };
         kept.add(&tally);
         Ok(tally)
     };
@@ -116,7 +122,8 @@ pub fn run(options: &Options, progress: &(dyn Fn(Pace) + Sync)) -> Result<Report
     kept.remove();
     let mut sessions = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     sessions.sort_by_key(|tally| tally.session);
-    Ok(Report { counted: counter.counted(), answers: options.answers, sessions })
+    let transcripts = sessions.iter().filter(|tally| recorded.transcript(tally.session).is_some()).count();
+    Ok(Report { counted: counter.counted(), answers: options.answers, sessions, transcripts })
 }
 
 /// The name of a folder, for messages.

@@ -20,7 +20,8 @@ use readproof_reader::{Reader, Rendered, Replaces, Seen};
 use readproof_words::notice::notices as words;
 use std::collections::BTreeMap;
 
-use self::{sight::Sight, stage::as_size};
+pub(crate) use self::sight::Sight;
+use self::stage::as_size;
 use crate::{
     Cost, Options, SessionTally, Tally, TracesError,
     count::Counter,

@@ -1,4 +1,4 @@
-//! Recordings as they are stored: `NAME.events.jsonl` with one step of an agent per line, and `NAME.blobs.jsonl` with the texts
+//! Recordings as they are stored, and which transcripts of hosts are in the same folder. A recording is `NAME.events.jsonl` with one step of an agent per line, and `NAME.blobs.jsonl` with the texts
 //! that the steps name by their hashes; either may be compressed (`.gz`). Reads files through `disk` only.
 
 use flate2::bufread::MultiGzDecoder;
@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{TracesError, shown};
+use crate::{TracesError, host, shown};
 
 /// One step of an agent.
 #[derive(Clone, Debug, Deserialize)]
@@ -68,6 +68,8 @@ impl Event {
 pub(crate) struct Recorded {
     sessions: BTreeMap<u64, Vec<Event>>,
     texts: HashMap<String, String>,
+    /// Transcripts of a host, each a session.
+    transcripts: BTreeMap<u64, PathBuf>,
     /// Names and sizes of the files: a run goes on only with the same recordings.
     pub(crate) files: Vec<(String, u64)>,
 }
@@ -84,9 +86,10 @@ const TEXTS: &str = ".blobs.jsonl";
 
 impl Recorded {
     pub(crate) fn open(folder: &Path) -> Result<Self, TracesError> {
-        let mut recorded = Self { sessions: BTreeMap::new(), texts: HashMap::new(), files: Vec::new() };
+        let mut recorded =
+            Self { sessions: BTreeMap::new(), texts: HashMap::new(), transcripts: BTreeMap::new(), files: Vec::new() };
         let mut first = 0;
-        for file in readproof_disk::recordings_in(folder)? {
+        for file in recordings_in(folder)? {
             let name = shown(&file);
             let bare = name.strip_suffix(".gz").unwrap_or(&name);
             if let Some(stem) = bare.strip_suffix(EVENTS) {
@@ -95,7 +98,12 @@ impl Recorded {
                 first = recorded.take_events(&file, first)?;
             }
         }
-        if recorded.sessions.is_empty() {
+        for file in host::transcripts(folder)? {
+            recorded.files.push((shown(&file), open_recording(&file)?.1));
+            recorded.transcripts.insert(first, file);
+            first += 1;
+        }
+        if recorded.sessions.is_empty() && recorded.transcripts.is_empty() {
             return Err(TracesError::NothingRecorded { folder: folder.to_path_buf() });
         }
         Ok(recorded)
@@ -134,7 +142,12 @@ impl Recorded {
     }
 
     pub(crate) fn sessions(&self, most: Option<usize>) -> Vec<u64> {
-        self.sessions.keys().copied().take(most.unwrap_or(usize::MAX)).collect()
+        self.sessions.keys().chain(self.transcripts.keys()).copied().take(most.unwrap_or(usize::MAX)).collect()
+    }
+
+    /// The transcript that is this session.
+    pub(crate) fn transcript(&self, session: u64) -> Option<&Path> {
+        self.transcripts.get(&session).map(PathBuf::as_path)
     }
 
     pub(crate) fn events(&self, session: u64) -> &[Event] {
@@ -144,6 +157,14 @@ impl Recorded {
     pub(crate) fn text(&self, hash: Option<&String>) -> Option<&str> {
         hash.and_then(|hash| self.texts.get(hash)).map(String::as_str)
     }
+}
+
+/// The files of a folder that a person named.
+fn recordings_in(folder: &Path) -> Result<Vec<PathBuf>, TracesError> {
+    readproof_disk::recordings_in(folder).map_err(|error| match error {
+        TranscriptError::Missing { .. } => TracesError::NoFolder { folder: folder.to_path_buf() },
+        other => TracesError::Unreadable(other),
+    })
 }
 
 /// The lines of a file, unpacked if it begins as a compressed one does.

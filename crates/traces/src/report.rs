@@ -12,6 +12,9 @@ pub struct Report {
     pub counted: Counted,
     pub answers: Answers,
     pub sessions: Vec<SessionTally>,
+    /// How many of them are transcripts of a host. These are played once: the host's record says what was sent, not what would have
+    /// been sent otherwise.
+    pub transcripts: usize,
 }
 
 /// How the sessions differ in what they save, in percent.
@@ -105,6 +108,7 @@ impl Report {
             "tokens": self.counted.as_str(),
             "answers": self.answers.as_str(),
             "sessions": self.sessions.len(),
+            "transcripts": self.transcripts,
             "strict": side(&self.strict(), self.spread(|s| &s.strict)),
             "without_barrier": side(&self.open(), self.spread(|s| &s.open)),
             "edits_not_reported": side(&self.sum(|s| &s.unreported), self.spread(|s| &s.unreported)),
@@ -123,14 +127,23 @@ impl Report {
         let _ = writeln!(
             out,
             "answers = \"{}\"; tokens by {}; {} own edits and writes ({} could not be made as recorded), {} compactions, \
-             {} reads of files put together from pieces\n",
+             {} reads of files put together from pieces, {} reads left out\n",
             self.answers.as_str(),
             self.counted.as_str(),
             strict.edits,
             strict.outside,
             strict.compactions,
             strict.pieced,
+            strict.skipped,
         );
+        if self.transcripts > 0 {
+            let _ = writeln!(
+                out,
+                "{} of the sessions are transcripts of Claude Code. These are played once, with the strict barrier, and count as such \
+                 everywhere below.\n",
+                self.transcripts
+            );
+        }
         let _ = writeln!(out, "| | strict barrier | as if never compacted |\n|---|---:|---:|");
         let mut row = |what: &str, of: &dyn Fn(&Tally) -> String| {
             let _ = writeln!(out, "| {what} | {} | {} |", of(&strict), of(&open));
@@ -207,6 +220,7 @@ fn side(tally: &Tally, spread: Spread) -> Value {
         "reads": all.reads, "short": tally.short(), "plain_tokens": all.plain, "sent_tokens": all.sent,
         "saved_percent": rounded(all.saved_percent()),
         "edits": tally.edits, "outside": tally.outside, "pieced": tally.pieced, "compactions": tally.compactions,
+        "skipped": tally.skipped,
         "edit_answer_tokens": tally.edit_answers,
         "decisions": table(&tally.decisions),
         "plain_by_sight": plain,

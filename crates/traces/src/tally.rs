@@ -37,6 +37,9 @@ pub struct Tally {
     /// Reads whose file had to be assembled from pieces, because the recording has no whole text of it.
     pub pieced: u64,
     pub compactions: u64,
+    /// Reads that were not asked about: a transcript does not have their text, or the file is not in the session's folder.
+    #[serde(default)]
+    pub skipped: u64,
     /// Tokens of the answers to edits and writes.
     pub edit_answers: u64,
     /// By decision and reason.
@@ -53,6 +56,7 @@ impl Tally {
         self.outside += other.outside;
         self.pieced += other.pieced;
         self.compactions += other.compactions;
+        self.skipped += other.skipped;
         self.edit_answers += other.edit_answers;
         for (decision, cost) in &other.decisions {
             self.decisions.entry(decision.clone()).or_default().add(*cost);

@@ -2,7 +2,7 @@
 // request together with the files as they were when it answered. What it was sent is what a model can see.
 //
 // A turn is a list of steps: `{ t, a }` calls tool `t` with `a`, `{ say }` says something, `{ sh }` runs a command in the project before
-// the answer is given. A list of turns for the conversation, another for the agents that it starts.
+// the answer is given, `{ usage }` is how many tokens the request is said to have had: many make the program compact by itself. A list of turns for the conversation, another for the agents that it starts.
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import http from "node:http";
@@ -10,7 +10,7 @@ import path from "node:path";
 
 /** The words by which a scripted agent's conversation is known. */
 export const AGENT = "SUBTASK";
-const SUMMARY = "<summary>The summary.</summary>";
+const SUMMARY = "The summary.";
 
 export async function startModel(options) {
 	const model = new Model(options);
@@ -63,17 +63,20 @@ class Model {
 		const { messages, context_management } = body;
 		this.requests.push({ kind, came, messages, ...(context_management && { context_management }), content, files: this.#changed() });
 		if (this.delay && kind !== "side") await new Promise((resolve) => setTimeout(resolve, this.delay));
-		const message = { id: `msg_${this.requests.length}_${Date.now()}`, type: "message", role: "assistant", model: body.model, usage: { input_tokens: 10, output_tokens: 5 } };
+		const message = { id: `msg_${this.requests.length}_${Date.now()}`, type: "message", role: "assistant", model: body.model, usage: { input_tokens: steps.find(({ usage }) => usage)?.usage ?? 10, output_tokens: 5 } };
 		const stop = { stop_reason: content.some(({ type }) => type === "tool_use") ? "tool_use" : "end_turn", stop_sequence: null };
 		if (!body.stream) return answer("application/json", JSON.stringify({ ...message, ...stop, content }));
 		answer("text/event-stream", events(message, content, stop).map((data) => `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`).join(""));
 	}
 
 	#steps({ messages, tools = [] }) {
-		if (tools.length < 2) return { kind: "side", steps: [{ say: SUMMARY }] };
+		// After a compaction the summary says whose conversation it is.
+		const its = JSON.stringify(messages[0]).includes(AGENT) ? `${AGENT} ` : "";
+		const summary = [{ say: `<summary>${its}${SUMMARY}</summary>` }];
+		if (tools.length < 2) return { kind: "side", steps: summary };
 		const last = JSON.stringify(messages.at(-1));
-		if (last.includes("Respond with TEXT ONLY") || last.includes("create a detailed summary")) return { kind: "compact", steps: [{ say: SUMMARY }] };
-		const kind = JSON.stringify(messages[0]).includes(AGENT) ? "agent" : "main";
+		if (last.includes("Respond with TEXT ONLY") || last.includes("create a detailed summary")) return { kind: "compact", steps: summary };
+		const kind = its ? "agent" : "main";
 		const turns = this.turns[kind];
 		const steps = typeof turns === "function" ? turns(messages) : (turns[this.#turn[kind]++] ?? [{ say: "Done." }]);
 		return { kind, steps };

@@ -32,7 +32,8 @@ const counts = { passed: 0, failed: 0, full: 0, short: 0 };
 try {
 	const pairs = option("--time", 0);
 	const random = option("--random", 0);
-	if (pairs) await measure(pairs, { ...options, scratch });
+	const texts = process.argv.indexOf("--texts");
+	if (pairs) await measure(pairs, { ...options, scratch, texts: texts < 0 ? undefined : process.argv[texts + 1] });
 	else if (random) for (let n = 0; n < random; n++) await tryRandom(option("--seed", 1) + n, option("--steps", 40));
 	else for (const name of Object.keys(CASES).filter((name) => only.length === 0 || only.some((part) => name.includes(part)))) await tryCase(name);
 	if (!pairs) console.log(`\n${counts.passed} passed, ${counts.failed} failed, 0 skipped; of the reads, ${counts.short} were answered shortly and ${counts.full} with text`);
@@ -48,7 +49,13 @@ async function tryCase(name) {
 	const file = path.join(update ? recordings : scratch, `${name}.jsonl`);
 	fs.mkdirSync(path.dirname(file), { recursive: true });
 	fs.writeFileSync(file, text);
-	report(name, [...wrong(played), ...judged(file)], began, played);
+	report(name, [...wrong(played), ...shown(played, CASES[name].hidden ?? []), ...judged(file)], began, played);
+}
+
+/** What a result shows that the rules hide. */
+function shown({ model }, hidden) {
+	const results = model.requests.at(-1).messages.flatMap(({ content }) => (Array.isArray(content) ? content : [])).filter(({ type }) => type === "tool_result");
+	return results.flatMap(({ tool_use_id: id, content }) => hidden.filter((words) => String(content).includes(words)).map((words) => `${id} shows ${JSON.stringify(words)}`));
 }
 
 async function tryRandom(seed, steps) {

@@ -43,11 +43,13 @@ pub(crate) enum Runs {
     Settings,
 }
 
-/// The tests of the rules of edits, of what conversations see, of times of files, and of the logs.
-const TESTS: [&str; 11] = [
+/// The tests of the rules of edits, of what conversations see, of times of files, of the logs, and of what the program itself decides about
+/// hosts' tools.
+const TESTS: [&str; 14] = [
     "test",
     "--locked",
     "--lib",
+    "--bin=readproof",
     "--test=sights",
     "--test=logs",
     "-p",
@@ -56,6 +58,8 @@ const TESTS: [&str; 11] = [
     "readproof-disk",
     "-p",
     "readproof-testkit",
+    "-p",
+    "readproof",
 ];
 
 /// Those of settings, which only the program has.

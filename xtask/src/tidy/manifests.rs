@@ -64,7 +64,11 @@ const ROOMS: &[Room] = &[
     Room { name: TRACES, may_use: &[CORE, DISK, HOSTS, ENGINE, WORDS, READER], judged: Judged::Shipped },
     Room { name: APP, may_use: &[CORE, DISK, HOSTS, ENGINE, WORDS, TRACES], judged: Judged::Shipped },
     Room { name: READER, may_use: &[], judged: Judged::All },
-    Room { name: TESTKIT, may_use: &[CORE, DISK, HOSTS, INDEX, ENGINE, WORDS, APP, READER], judged: Judged::Shipped },
+    Room {
+        name: TESTKIT,
+        may_use: &[CORE, DISK, HOSTS, INDEX, ENGINE, WORDS, TRACES, APP, READER],
+        judged: Judged::Shipped,
+    },
     Room {
         name: BENCH,
         may_use: &[CORE, DISK, HOSTS, INDEX, ENGINE, WORDS, APP, READER, TESTKIT],

@@ -1,19 +1,25 @@
-//! What Claude Code's hooks ask the running server, by two tools that are not listed: whether a text that its `Read` shows is one
-//! that the model holds, and whether a rule denies a call. An answer is the JSON that a hook prints. Whatever fails leaves the
+//! What Claude Code's hooks ask the running server, by tools that are not listed: whether a text that its `Read` shows is one
+//! that the model holds, whether a rule denies a call, and what a search may show. An answer is the JSON that a hook prints. Whatever fails leaves the
 //! host's own call as it is.
 
 mod held;
+mod pace;
+mod search;
 
 pub(crate) use held::HELD;
+pub(crate) use pace::HookPace;
+pub(crate) use search::{AFTER_SEARCH, after_search};
 
 use readproof_core::{
     decide::Mode,
     operation::{Caller, Operation, Read},
-    policy::{Act, Effect},
+    path::resolve,
+    policy::{Act, Effect, SizeLimit},
 };
 use readproof_engine::{Call, Control, Engine, Error, HostRead, HostSessions, LoggedSession, Outcome, Reading};
 use serde_json::{Map, Value, json};
 use std::{
+    collections::BTreeSet,
     path::{Path, PathBuf},
     sync::Mutex,
     time::Duration,
@@ -26,9 +32,6 @@ pub(crate) const AFTER_READ: &str = "claude_code_after_read";
 
 /// Asked before each call that names a file.
 pub(crate) const BEFORE_CALL: &str = "claude_code_before_call";
-
-/// Asked after a compaction.
-pub(crate) const AFTER_COMPACTION: &str = "claude_code_after_compaction";
 
 /// How long the host may take to write down what it sent.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(150);
@@ -116,10 +119,7 @@ pub(crate) fn after_read(
         return UNTOUCHED.to_owned();
     };
     match answer.mode {
-        Mode::Unchanged | Mode::UnchangedRange => {
-            sessions.marked(transcript);
-            marked(path, &answer.text, total).to_string()
-        }
+        Mode::Unchanged | Mode::UnchangedRange => marked(path, &answer.text, total).to_string(),
         // A diff would be numbered like lines of the file.
         Mode::Full | Mode::BaselineFallback | Mode::Diff => UNTOUCHED.to_owned(),
     }
@@ -131,54 +131,86 @@ fn marked(path: &str, marker: &str, total: u32) -> Value {
     json!({"hookSpecificOutput": {"hookEventName": "PostToolUse", "updatedToolOutput": {"type": "text", "file": file}}})
 }
 
-/// The hook's answer after a compaction: the host may have compacted before the model saw the last markers.
-pub(crate) fn after_compaction(sessions: &Mutex<HostSessions>, given: &Map<String, Value>) -> String {
-    let file = text(given, "transcript").and_then(|session| transcript(&session, text(given, "agent").as_deref()));
-    if !file.is_some_and(|file| locked(sessions).compacted(&file)) {
-        return UNTOUCHED.to_owned();
+/// What a tool of the host does to the file or folder that it names; nothing if it names none.
+fn acts_of(tool: &str) -> &'static [Act] {
+    match tool {
+        "Read" => &[Act::Read],
+        "Grep" => &[Act::Search, Act::Read],
+        "Glob" => &[Act::List],
+        "Edit" | "MultiEdit" | "NotebookEdit" => &[Act::Read, Act::Edit],
+        // It may replace what is there.
+        "Write" => &[Act::Write, Act::Edit],
+        _ => &[],
     }
-    json!({"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": GONE}}).to_string()
 }
 
-/// What the model is told then.
-const GONE: &str = "[readproof: answers `[readcache: unchanged …]` from before this compaction stand for text that may be out of \
-                    sight now; read a file again to see it]";
-
-/// The hook's answer before a call: denied if a rule of the workspace denies the file.
+/// The hook's answer before a call: denied if a rule of the workspace denies the file, and for a person to decide if one asks.
 pub(crate) fn before_call(engine: &Engine, caller: &Caller, given: &Map<String, Value>) -> String {
-    let acts: &[Act] = match text(given, "tool").as_deref() {
-        Some("Read" | "Grep" | "Glob") => &[Act::Read],
-        Some("Edit" | "MultiEdit" | "Write" | "NotebookEdit") => &[Act::Read, Act::Write],
-        _ => return UNTOUCHED.to_owned(),
-    };
-    let Some(path) = ["path", "folder", "notebook"].iter().find_map(|name| text(given, name)) else {
-        return UNTOUCHED.to_owned();
-    };
-    for act in acts {
-        match is_denied(engine, caller, &path, *act) {
-            Ok(false) => {}
-            Ok(true) => return denied("readproof: a rule of this workspace denies this file"),
+    let acts = acts_of(&text(given, "tool").unwrap_or_default());
+    let path = ["path", "folder", "notebook"]
+        .iter()
+        .find_map(|name| given.get(*name)?.as_str().filter(|path| !path.is_empty()));
+    let (Some(path), false) = (path, acts.is_empty()) else { return UNTOUCHED.to_owned() };
+    let mut verdict = Effect::Allow;
+    for (name, act) in names_of(path, &text(given, "cwd").unwrap_or_default())
+        .iter()
+        .flat_map(|name| acts.iter().map(move |act| (name, act)))
+    {
+        match ruled(engine, caller, name, *act) {
+            Ok(effect) => verdict = verdict.max(effect),
             Err(Error::Policy(_)) => {
-                return denied("readproof: the rules of this workspace cannot be read, so every file is denied");
+                return decided(
+                    "deny",
+                    "readproof: the rules of this workspace cannot be read, so every file is denied",
+                );
             }
             // Outside the workspace, or not a name: the host decides.
             Err(_) => {}
         }
     }
-    UNTOUCHED.to_owned()
+    match verdict {
+        Effect::Allow => UNTOUCHED.to_owned(),
+        Effect::Ask => decided("ask", "readproof: a rule of this workspace asks a person about this"),
+        Effect::Deny => decided("deny", "readproof: a rule of this workspace denies this"),
+    }
 }
 
-fn is_denied(engine: &Engine, caller: &Caller, path: &str, act: Act) -> Result<bool, Error> {
-    let operation = Operation::CheckPolicy { path: path.to_owned(), act: Some(act), caller: None };
-    let mut nobody = LoggedSession::named(None);
-    let call = Call { caller, conversation: &mut nobody, operation, control: Control::WAIT };
-    let Outcome::PolicyChecked(checked) = engine.perform(call)? else { return Ok(false) };
-    Ok(checked.acts.iter().any(|ruled| ruled.ruling.verdict.effect() == Effect::Deny))
+/// The names that a name may mean to the host, which takes blanks away around it and resolves it.
+fn names_of(path: &str, cwd: &str) -> BTreeSet<String> {
+    let cwd = if cwd.is_empty() { "/" } else { cwd };
+    let resolved = |name: &str| if name.starts_with('~') { name.to_owned() } else { resolve(name, cwd) };
+    BTreeSet::from([path.to_owned(), resolved(path), resolved(path.trim())])
 }
 
-fn denied(why: &str) -> String {
+/// What the rules say about a name, and about the size of what is there.
+fn ruled(engine: &Engine, caller: &Caller, path: &str, act: Act) -> Result<Effect, Error> {
+    let perform = |operation| {
+        let mut nobody = LoggedSession::named(None);
+        engine.perform(Call { caller, conversation: &mut nobody, operation, control: Control::WAIT })
+    };
+    let asked = Operation::CheckPolicy { path: path.to_owned(), act: Some(act), caller: None };
+    let Outcome::PolicyChecked(checked) = perform(asked)? else { return Ok(Effect::Allow) };
+    let rulings = || checked.acts.iter().map(|ruled| &ruled.ruling);
+    let by_name = rulings().map(|ruling| ruling.verdict.effect()).max().unwrap_or(Effect::Allow);
+    if by_name == Effect::Deny || rulings().all(|ruling| ruling.ask_above.is_none() && ruling.deny_above.is_none()) {
+        return Ok(by_name);
+    }
+    let size = match perform(Operation::Stat { path: path.to_owned() }) {
+        Ok(Outcome::Stat(stat)) => stat.size_bytes.unwrap_or(0),
+        Ok(_) | Err(_) => 0,
+    };
+    let is_larger = |limit: &Option<SizeLimit>| limit.as_ref().is_some_and(|limit| size > limit.bytes);
+    let by_size = rulings().map(|ruling| match (is_larger(&ruling.deny_above), is_larger(&ruling.ask_above)) {
+        (true, _) => Effect::Deny,
+        (false, true) => Effect::Ask,
+        (false, false) => Effect::Allow,
+    });
+    Ok(by_size.fold(by_name, Effect::max))
+}
+
+fn decided(decision: &str, why: &str) -> String {
     json!({"hookSpecificOutput": {
-        "hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": why,
+        "hookEventName": "PreToolUse", "permissionDecision": decision, "permissionDecisionReason": why,
     }})
     .to_string()
 }

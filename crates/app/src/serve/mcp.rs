@@ -37,7 +37,7 @@ use self::{
     roots::{Open, Workspace, Workspaces},
 };
 use super::{
-    claude_code::{self, AFTER_COMPACTION, AFTER_READ, AfterRead, BEFORE_CALL, PATIENCE, PAUSE, UNTOUCHED},
+    claude_code::{self, AFTER_READ, AFTER_SEARCH, AfterRead, BEFORE_CALL, HookPace, PATIENCE, PAUSE, UNTOUCHED},
     locked,
     parting::{GRACE, exit_with_client},
 };
@@ -117,6 +117,8 @@ pub(crate) struct Server {
     questions: Arc<Questions>,
     /// The sessions of a host that asks by hooks.
     sessions: Arc<Mutex<HostSessions>>,
+    /// Whether its hooks are answered in time.
+    pace: Arc<HookPace>,
 }
 
 /// One call, as it is made and perhaps made again.
@@ -143,6 +145,7 @@ impl Server {
             connection: SessionName::parse(&connection).map_err(Error::from)?,
             questions: Arc::default(),
             sessions: Arc::default(),
+            pace: Arc::default(),
         })
     }
 
@@ -183,13 +186,15 @@ impl Server {
         context: &RequestContext<RoleServer>,
     ) -> Option<CallToolResult> {
         let name = request.name.as_ref();
-        if ![AFTER_READ, BEFORE_CALL, AFTER_COMPACTION].contains(&name) {
+        if ![AFTER_READ, AFTER_SEARCH, BEFORE_CALL].contains(&name) {
             return None;
         }
+        let began = tokio::time::Instant::now();
         let workspace = self.workspaces.for_call(context).await;
         let origin = self.origin(&workspace, context).await;
         let caller = Arc::new(self.caller(context, &origin, workspace.user.clone()));
         let given = Arc::new(request.arguments.clone().unwrap_or_default());
+        let asked_with = Arc::clone(&given);
         let in_lane = |work: Box<dyn FnOnce(&Engine) -> String + Send>| {
             workspace.lanes.run(Lane::Quick, context, move |engine, _| {
                 Ok(ToolOutput { text: Some(work(engine)), ..ToolOutput::default() })
@@ -215,13 +220,13 @@ impl Server {
             None if name == BEFORE_CALL => {
                 in_lane(Box::new(move |engine| claude_code::before_call(engine, &caller, &given))).await
             }
-            None if name == AFTER_COMPACTION => {
-                let sessions = Arc::clone(&self.sessions);
-                in_lane(Box::new(move |_| claude_code::after_compaction(&sessions, &given))).await
+            None if name == AFTER_SEARCH => {
+                in_lane(Box::new(move |engine| claude_code::after_search(engine, &caller, &given))).await
             }
             None => Ok(ToolOutput::default()),
         };
         let said = said.ok().and_then(|said| said.text).unwrap_or_else(|| UNTOUCHED.to_owned());
+        let said = self.pace.after(&asked_with, began.elapsed(), said);
         Some(CallToolResult::success(vec![ContentBlock::text(said)]))
     }
 

@@ -70,7 +70,7 @@ fn what_is_no_recording_is_named() {
         assert_eq!(done.code, Some(1));
         assert!(done.err.contains(what), "{}", done.err);
     };
-    said("does not exist");
+    said("there is no folder `");
     fs::create_dir(&folder).unwrap();
     said("there are no recorded sessions in");
     let put = |name: &str, text: &str| fs::write(folder.join(name), text).unwrap();
@@ -81,4 +81,36 @@ fn what_is_no_recording_is_named() {
     fs::remove_file(folder.join("a.events.jsonl")).unwrap();
     fs::write(folder.join("a.events.jsonl.gz"), [0x1f, 0x8b, 8, 0]).unwrap();
     said("cannot be read to its end");
+}
+
+/// Recordings of the real Claude Code, as the folders that it keeps: one for each project.
+fn projects(ws: &Workspace) -> std::path::PathBuf {
+    let folder = ws.top().join("projects");
+    let recordings = concat!(env!("CARGO_MANIFEST_DIR"), "/../../integrations/hosts/plugin/recordings");
+    for entry in fs::read_dir(recordings).unwrap() {
+        let path = entry.unwrap().path();
+        let project = folder.join(path.file_stem().unwrap());
+        for line in fs::read_to_string(&path).unwrap().lines() {
+            let line: serde_json::Value = serde_json::from_str(line).unwrap();
+            let Some(name) = line["file"].as_str() else { continue };
+            let file = project.join(name);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            let known = fs::read_to_string(&file).unwrap_or_default();
+            fs::write(&file, format!("{known}{}\n", line["line"])).unwrap();
+        }
+    }
+    folder
+}
+
+#[test]
+fn transcripts_of_claude_code_are_asked_about_and_judged() {
+    let ws = Workspace::new();
+    let folder = projects(&ws);
+    let object = traces(&ws, folder.to_str().unwrap(), &["--json"]).json();
+    assert_eq!(object["violations"], serde_json::json!([]));
+    let count = |name: &str| object["strict"][name].as_u64().unwrap();
+    assert!(object["transcripts"].as_u64().unwrap() > 15, "{object:#}");
+    assert!(count("reads") > 60 && count("short") > 20 && count("edits") > 5 && count("compactions") > 0, "{object:#}");
+    let text = traces(&ws, folder.to_str().unwrap(), &[]).text();
+    assert!(text.contains("transcripts of Claude Code"), "{text}");
 }

@@ -116,3 +116,52 @@ fn no_tool_is_listed() {
     let mut world = World::new(&[("a.txt", TEXT)]);
     assert_eq!(world.client.request("tools/list", json!({}))["result"]["tools"], json!([]));
 }
+
+#[test]
+fn searches_do_not_show_what_a_rule_denies() {
+    let files = [("a.txt", TEXT), ("secret/b.txt", TEXT), ("sub/c.txt", TEXT), (".aiignore", "secret/\nc.txt\n")];
+    let mut world = World::new(&files);
+    let cwd = world.client.path("");
+    let mut searched = |input: Value, response: Value| {
+        let given = json!({"input": input.to_string(), "response": response.to_string(), "cwd": cwd});
+        world.ask("claude_code_after_search", &given)["hookSpecificOutput"]["updatedToolOutput"].clone()
+    };
+    let names = json!({"filenames": ["a.txt", "secret/b.txt", cwd.join("sub/c.txt")], "numFiles": 3});
+    assert_eq!(searched(json!({"pattern": "**"}), names), json!({"filenames": ["a.txt"], "numFiles": 1}));
+    let found = |content: &str| json!({"mode": "content", "filenames": [], "content": content, "numLines": 2});
+    let left = searched(json!({"pattern": "t"}), found("secret/b.txt:1:the first\na.txt:3:the third"));
+    assert_eq!((&left["content"], &left["numLines"]), (&json!("a.txt:3:the third"), &json!(1)));
+    assert_eq!(searched(json!({"pattern": "t"}), found("a.txt:1:the first\na.txt:3:the third")), Value::Null);
+    // In one file, lines have no name.
+    let one = json!({"pattern": "t", "path": cwd.join("a.txt"), "-n": false});
+    assert_eq!(searched(one, found("secret/b.txt: is said\nthere")), Value::Null);
+    assert_eq!(searched(json!({"pattern": "t"}), json!("nothing")), Value::Null);
+}
+
+#[test]
+fn rules_about_one_act_about_sizes_and_those_that_ask() {
+    let rules = "[policy]\n[[policy.rule]]\neffect = \"deny\"\npaths = [\"a.txt\"]\nacts = [\"edit\"]\n[[policy.rule]]\neffect = \"deny\"\n\
+                 larger_than = 900\nacts = [\"read\"]\n[[policy.rule]]\neffect = \"deny\"\npaths = [\"sub/\"]\nacts = [\"list\"]\n";
+    let large = TEXT.repeat(20);
+    let files = [("a.txt", TEXT), ("large.txt", &large), ("sub/c.txt", TEXT), ("readproof.toml", rules)];
+    let mut world = World::new(&files);
+    let cwd = world.client.path("");
+    let mut decision = |tool: &str, key: &str, name: &str| {
+        let said = world.ask("claude_code_before_call", &json!({"tool": tool, key: name, "cwd": cwd}));
+        said["hookSpecificOutput"]["permissionDecision"].as_str().unwrap_or("none").to_owned()
+    };
+    for (tool, key, name, expected) in [
+        ("Read", "path", "a.txt", "none"),
+        ("Edit", "path", "a.txt", "deny"),
+        ("Write", "path", "a.txt", "deny"),
+        ("Read", "path", "large.txt", "deny"),
+        ("Edit", "path", "readproof.toml", "ask"),
+        ("Glob", "folder", "sub", "deny"),
+        // The host takes blanks away, and resolves names.
+        ("Glob", "folder", "sub ", "deny"),
+        ("Glob", "folder", "${x}/../sub", "deny"),
+        ("Grep", "folder", "sub", "none"),
+    ] {
+        assert_eq!(decision(tool, key, name), expected, "{tool} {name}");
+    }
+}

@@ -14,7 +14,7 @@ use readproof_disk::{Appended, TranscriptFile};
 use readproof_hosts::claude_code::{Distrust, Source, Transcript};
 use std::{
     borrow::Cow,
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     path::{Path, PathBuf},
 };
 
@@ -31,8 +31,8 @@ const FOLLOWED: usize = 16;
 #[derive(Default)]
 pub struct HostSessions {
     files: BTreeMap<PathBuf, Followed>,
-    /// Transcripts in which a marker was given since their last compaction.
-    marked: BTreeSet<PathBuf>,
+    /// The folder in which they ran, if it was another one, which this workspace stands for.
+    ran_in: Option<PathBuf>,
 }
 
 /// One transcript.
@@ -52,6 +52,12 @@ impl Source for Lines {
 }
 
 impl HostSessions {
+    /// Sessions that ran in another folder, which this workspace stands for.
+    #[must_use]
+    pub fn of_folder(ran_in: &Path) -> Self {
+        Self { ran_in: Some(ran_in.to_path_buf()), ..Self::default() }
+    }
+
     /// Takes in what was appended to a transcript. Says whether the record of this call is complete, so that there is nothing to
     /// wait for.
     ///
@@ -59,7 +65,7 @@ impl HostSessions {
     /// When the file cannot be read.
     pub fn follow(&mut self, engine: &Engine, file: &Path, call: &str) -> Result<bool, Error> {
         if !self.files.contains_key(file) {
-            let opened = Followed::open(engine, file)?;
+            let opened = Followed::open(engine, file, self.ran_in.as_deref())?;
             if self.files.len() >= FOLLOWED {
                 self.files.clear();
             }
@@ -76,17 +82,6 @@ impl HostSessions {
         Ok(!matches!(known.err(), Some(Distrust::NoCall | Distrust::NotRecorded)))
     }
 
-    /// Notes that a marker was given.
-    pub fn marked(&mut self, file: &Path) {
-        self.marked.insert(file.to_path_buf());
-    }
-
-    /// Whether a marker was given since the last compaction. The host may compact before the model sees the marker, and what it stands
-    /// for is then gone.
-    pub fn compacted(&mut self, file: &Path) -> bool {
-        self.marked.remove(file)
-    }
-
     /// A read that the host made; to be followed first.
     pub fn call<'t>(&'t mut self, file: &Path, read: HostRead) -> HostReadCall<'t> {
         HostReadCall::new(self.files.get_mut(file), read)
@@ -94,9 +89,11 @@ impl HostSessions {
 }
 
 impl Followed {
-    fn open(engine: &Engine, file: &Path) -> Result<Self, Error> {
+    fn open(engine: &Engine, file: &Path, ran_in: Option<&Path>) -> Result<Self, Error> {
         let mut transcript = Transcript::new(engine.shared.settings.answers);
-        if let Some((from, to)) = alias(&engine.root) {
+        if let Some(there) = ran_in {
+            transcript.rename(&there.display().to_string(), &engine.root.path().display().to_string());
+        } else if let Some((from, to)) = alias(&engine.root) {
             transcript.rename(&from, &to);
         }
         Ok(Self { file: Lines(TranscriptFile::open(file, MOST)?), transcript, batch: Batch::default() })

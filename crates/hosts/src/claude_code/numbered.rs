@@ -79,6 +79,21 @@ pub(super) fn without_reminders(text: &str) -> &str {
     }
 }
 
+/// How a result begins in the place of one that the host left out.
+const CLEARED: [&str; 2] = ["[Old tool result content cleared]", "[Tool result left out:"];
+
+/// Whether the host left out what a result was.
+pub(super) fn is_cleared(result: &str) -> bool {
+    CLEARED.iter().any(|words| result.starts_with(words))
+}
+
+/// Whether a text that the host shows between its tags has such a tag in it, in any spelling. The text seems to end there, or is not
+/// shown as it is: the host replaces the first character, also before `/ System-Reminder`.
+pub(super) fn names_reminders(text: &str) -> bool {
+    const NAME: &[u8] = b"system-reminder";
+    text.as_bytes().windows(NAME.len()).any(|piece| piece.eq_ignore_ascii_case(NAME))
+}
+
 /// Whether `sent` is what was recorded, but for blanks at its end and for what the host says beside it.
 pub(super) fn is_as_recorded(sent: &str, recorded: &str) -> bool {
     let Some(rest) = sent.strip_prefix(recorded.trim_end()) else { return false };
@@ -186,6 +201,13 @@ mod tests {
         let shown = Numbered::parse("3\tx\n4\ty").unwrap();
         assert_eq!((shown.text(true).as_str(), shown.text(true).total()), ("\n\nx\ny\n", 4));
         assert_eq!((shown.text(false).as_str(), shown.text(false).form()), ("\n\nx\ny\n\n", Form::Stripped));
+    }
+
+    #[test]
+    fn what_the_host_left_out() {
+        assert!(is_cleared("[Old tool result content cleared]") && is_cleared("[Tool result left out: too long]"));
+        assert!(!is_cleared("1\t[Old tool result content cleared]") && !is_cleared(""));
+        assert!(names_reminders("1\ta\n2\t&lt; / System-REMINDER >") && !names_reminders("1\ta system reminder"));
     }
 
     #[test]

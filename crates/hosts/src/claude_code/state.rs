@@ -14,14 +14,12 @@ use super::{
     line::Attachment,
     message::Part,
     numbered::{
-        MOST_LINES, Marker, Numbered, REMINDER, REMINDER_END, is_as_recorded, marker, text_of_file, without_reminders,
+        MOST_LINES, Marker, Numbered, REMINDER, REMINDER_END, is_as_recorded, is_cleared, marker, names_reminders,
+        text_of_file, without_reminders,
     },
-    transcript::{Epoch, Transcript},
+    transcript::{Epoch, Told, Transcript},
 };
 use crate::tree::At;
-
-/// Where a file has the end of a reminder, the host shows this instead.
-const ESCAPED: &str = "&lt;/system-reminder>";
 
 /// An attachment may be recorded this much later than its file was looked at, in milliseconds.
 const WRITTEN_LATER: u64 = 2_000;
@@ -57,6 +55,9 @@ impl Step<'_> {
                 }
             }
             Part::Result { id, text, failed } => {
+                if let Some(text) = &text {
+                    self.notice_altered(&id, text, failed);
+                }
                 if self.held.open.remove(id.as_str()) {
                     self.result(&id, text.as_deref(), failed);
                 }
@@ -106,13 +107,6 @@ impl Step<'_> {
         }
         let Some(name) = input.file().map(str::to_owned) else { return };
         let path = self.key(&name);
-        // Blocks that are no text are an image or a document; the host never alters those.
-        let recorded = text.map(|_| self.transcript.recorded(id, self.source));
-        if let (Some(sent), Some(recorded), false) = (text, recorded, failed)
-            && !recorded.is_some_and(|recorded| is_as_recorded(sent, &recorded))
-        {
-            self.transcript.requests.altered = true;
-        }
         if failed {
             return;
         }
@@ -127,10 +121,26 @@ impl Step<'_> {
         }
     }
 
-    /// Whether the host did what the call asks for, and not what somebody made of it.
+    /// Notes a result that was cleared or altered: what else was, and what will be, nobody says. Blocks that are no text are an
+    /// image or a document; the host never alters those.
+    fn notice_altered(&mut self, id: &str, sent: &str, failed: bool) {
+        let of_file = |tool| matches!(tool, Tool::Read | Tool::Edit | Tool::MultiEdit | Tool::Write | Tool::Notebook);
+        let compared = !failed && self.transcript.calls.get(id).is_some_and(|call| of_file(call.tool));
+        let is_same = || self.transcript.recorded(id, self.source).is_some_and(|text| is_as_recorded(sent, &text));
+        if is_cleared(sent) || (compared && !is_same()) {
+            self.transcript.requests.altered = true;
+        }
+    }
+
+    /// Whether the host did what the call asks for, and not what somebody made of it. Transcripts of agents do not say what was done;
+    /// there the model knows of nothing but its call and the words of the result, and what it holds because of them is compared with
+    /// the text at the next read.
     fn is_made_as_asked(&self, id: &str, tool: Tool, input: &Input) -> bool {
-        let made = self.transcript.results.get(id).and_then(|recorded| recorded.made(self.source));
-        made.is_some_and(|made| made.is_as_asked(tool, input))
+        self.transcript.results.get(id).is_some_and(|recorded| match recorded.made(self.source) {
+            Told::Nothing => true,
+            Told::Unreadable => false,
+            Told::Made(made) => made.is_as_asked(tool, input),
+        })
     }
 
     /// Text of a file, or one of our markers.
@@ -318,9 +328,7 @@ impl Step<'_> {
             Some((path, _)) => return self.void(path),
             None => return names.into_iter().for_each(|path| self.void(path)),
         };
-        let is_exact = |shown: &Numbered<'_>| {
-            shown.rest.is_empty() && shown.first > 0 && !text.contains(ESCAPED) && !text.contains(REMINDER_END)
-        };
+        let is_exact = |shown: &Numbered<'_>| shown.rest.is_empty() && shown.first > 0 && !names_reminders(text);
         let Some(shown) = Numbered::parse(text).filter(is_exact) else {
             return self.void(path);
         };
@@ -344,9 +352,7 @@ impl Step<'_> {
         let own = of_it.map(|attached| self.key(&attached.name));
         let path = own.clone().unwrap_or_else(|| self.key(name));
         self.void(path.clone());
-        // A file that has the tag in it seems to end there, or has it changed.
-        let is_exact = !text.contains(REMINDER_END) && !text.contains(ESCAPED);
-        let counts = |shown: &Numbered<'_>| is_exact && shown.rest.trim().is_empty() && shown.first > 0;
+        let counts = |shown: &Numbered<'_>| !names_reminders(text) && shown.rest.trim().is_empty() && shown.first > 0;
         let shown = text.split_once(" (shown with line numbers):\n").and_then(|(_, text)| Numbered::parse(text));
         self.looked_at(None);
         if let (Some(_), Some(shown)) = (own, shown.filter(counts)) {

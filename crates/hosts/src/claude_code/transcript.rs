@@ -393,9 +393,20 @@ impl Recorded {
     }
 
     /// What the host itself says it did.
-    pub(super) fn made(&self, source: &dyn Source) -> Option<Made> {
-        serde_json::from_slice(&self.result?.get(source)?).ok()
+    pub(super) fn made(&self, source: &dyn Source) -> Told {
+        let Some(result) = self.result else { return Told::Nothing };
+        let made = result.get(source).and_then(|raw| serde_json::from_slice(&raw).ok());
+        made.map_or(Told::Unreadable, |made| Told::Made(Box::new(made)))
     }
+}
+
+/// What the host says it did because of a call.
+pub(super) enum Told {
+    /// It does not say it anywhere.
+    Nothing,
+    /// Its account is not understood.
+    Unreadable,
+    Made(Box<Made>),
 }
 
 impl Attached {

@@ -141,3 +141,17 @@ fn a_change_in_the_same_message() {
     let came = talk.judge.see(&Seen::Result { call: "y".to_owned(), text: marker, failed: false });
     assert!(came.unwrap().is_err());
 }
+
+#[test]
+fn markers_that_are_taken_back() {
+    let told = "SessionStart hook additional context: [readproof: a result `[readcache: unchanged ...]` from before this compaction stands \
+                for text that may be out of sight now; read the file again to see it]";
+    let mut talk = talk();
+    assert!(talk.marker(ALL, "unchanged, 2 lines").contains("not visible") && !talk.judge.retracts());
+    talk.judge.see(&Seen::Text(format!("<system-reminder>\n{told}\n</system-reminder>")));
+    assert!(talk.judge.retracts());
+    talk.judge.see(&Seen::Message);
+    assert!(!talk.judge.retracts());
+    talk.judge.see(&Seen::Text(format!("{told} and so on")));
+    assert!(!talk.judge.retracts());
+}

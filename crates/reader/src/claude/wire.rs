@@ -7,6 +7,10 @@ use crate::answer::fields;
 const REMINDER: &str = "<system-reminder>";
 const REMINDER_END: &str = "\n</system-reminder>";
 
+/// How the model is told that markers may stand for text that a compaction took away.
+const RETRACTS: &str = "SessionStart hook additional context: [readproof: a result `[readcache: unchanged ...]` from before this \
+                        compaction stands for text that may be out of sight now;";
+
 /// Lines with their numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Numbered<'a> {
@@ -127,6 +131,8 @@ pub(super) enum Said<'a> {
     Attached(Option<Numbered<'a>>),
     /// A file changed; the lines shown of it.
     Changed { path: &'a str, lines: Vec<(u64, &'a str)> },
+    /// Markers that came before say nothing any more.
+    Retracts,
     /// Something else.
     Else,
 }
@@ -147,8 +153,11 @@ pub(super) fn said(text: &str) -> Said<'_> {
     }
     if let Some(lines) = inside.strip_prefix("Result of calling the Read tool:\n") {
         // The host replaces what would end its own words: such text is not the file's.
-        let exact = !lines.contains("&lt;/system-reminder");
+        let exact = !lines.to_ascii_lowercase().contains("system-reminder");
         return Said::Attached(numbered(lines, false).filter(|_| exact));
+    }
+    if inside.starts_with(RETRACTS) && inside.ends_with("read the file again to see it]") {
+        return Said::Retracts;
     }
     let changed = inside.strip_prefix("Note: ").and_then(|note| {
         let ends = [" was modified, either by ", " changed on disk since you last read it."];

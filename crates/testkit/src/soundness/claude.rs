@@ -5,7 +5,6 @@ mod op;
 mod product;
 pub mod recorded;
 pub mod replay;
-pub mod request;
 mod session;
 pub mod shape;
 mod step;
@@ -14,6 +13,7 @@ mod turn;
 mod world;
 
 pub use op::{Kind, script};
+pub use readproof_traces::requests as request;
 
 use readproof_engine::HostSessions;
 
@@ -41,6 +41,10 @@ struct Run {
     hook: HostSessions,
     /// Another hook alters what is read.
     other_hook: bool,
+    /// What the plugin tells the model after a compaction.
+    told: Option<String>,
+    /// The files that are attached by a compaction before the next request.
+    compacts: Option<Vec<(String, String)>>,
     report: Report<Kind>,
     trace: Vec<String>,
 }
@@ -72,6 +76,8 @@ fn played(seed: u64, ops: &[Op<Kind>], keep: Keep) -> Result<Outcome<Kind>, Brok
         calls: 0,
         hook: HostSessions::default(),
         other_hook: false,
+        told: product::told_after_compaction(),
+        compacts: None,
         report: Report::default(),
         trace: Vec::new(),
     };

@@ -19,15 +19,26 @@ pub(crate) enum Sight {
 
 impl Sight {
     pub(crate) fn of(reader: &Reader, path: &str, lines: &str, first: u64) -> Self {
-        if !reader.knows(path) {
+        let shown = |number| reader.line(path, number).map(str::to_owned);
+        Self::by(reader.knows(path), lines.split_inclusive('\n'), first, shown)
+    }
+
+    /// The lines from `first` on, of a file of which anything is in sight or not, where `shown` says what is in sight of a line.
+    pub(crate) fn by<'l>(
+        knows: bool,
+        lines: impl Iterator<Item = &'l str>,
+        first: u64,
+        shown: impl Fn(u64) -> Option<String>,
+    ) -> Self {
+        if !knows {
             return Self::First;
         }
         let (mut seen, mut same, mut all) = (0_u64, 0_u64, 0_u64);
-        for (number, line) in (first..).zip(lines.split_inclusive('\n')) {
-            let shown = reader.line(path, number);
+        for (number, line) in (first..).zip(lines) {
+            let shown = shown(number);
             all += 1;
             seen += u64::from(shown.is_some());
-            same += u64::from(shown == Some(line));
+            same += u64::from(shown.as_deref() == Some(line));
         }
         match (seen, same) {
             (0, _) if all > 0 => Self::Elsewhere,

@@ -61,8 +61,15 @@ fn failure(error: TracesError) -> Failure {
         TracesError::Engine(error) => return error.into(),
         TracesError::Scratch(error) => return Error::Root(error).into(),
         TracesError::Unreadable(error) => transcript(&error),
+        TracesError::NoFolder { folder } => {
+            format!(
+                "there is no folder `{}`; give one with recorded sessions, such as ~/.claude/projects",
+                folder.display()
+            )
+        }
         TracesError::NothingRecorded { folder } => format!(
-            "there are no recorded sessions in `{}`; give a folder with NAME.events.jsonl and NAME.blobs.jsonl, compressed (.gz) or not",
+            "there are no recorded sessions in `{}`; give a folder with transcripts of Claude Code (*.jsonl, as below \
+             ~/.claude/projects), or with NAME.events.jsonl and NAME.blobs.jsonl, compressed (.gz) or not",
             folder.display()
         ),
         TracesError::NoTexts { file } => {

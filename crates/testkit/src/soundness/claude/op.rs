@@ -48,6 +48,8 @@ pub enum Kind {
     Pushed,
     /// A compaction: the barrier. Files are attached anew.
     Compact,
+    /// A compaction after a result and before the request that has it.
+    CompactByItself,
     /// Goes back in the conversation.
     Rewind,
     /// Forks the conversation.
@@ -81,7 +83,7 @@ pub enum Kind {
 }
 
 /// Kinds of operation, and how often each occurs.
-const WEIGHTS: [(Kind, usize); 34] = [
+const WEIGHTS: [(Kind, usize); 35] = [
     (Kind::Read, 22),
     (Kind::ReadAgain, 26),
     (Kind::ReadFromZero, 1),
@@ -101,6 +103,7 @@ const WEIGHTS: [(Kind, usize); 34] = [
     (Kind::ShellChange, 3),
     (Kind::Pushed, 3),
     (Kind::Compact, 2),
+    (Kind::CompactByItself, 2),
     (Kind::Rewind, 4),
     (Kind::Fork, 1),
     (Kind::Switch, 2),
@@ -119,7 +122,7 @@ const WEIGHTS: [(Kind, usize); 34] = [
 ];
 
 /// Once a result is seen to be cleared or altered, or a message cannot be verified, the conversation is plain.
-const EVENTS: [Kind; 29] = kinds(&WEIGHTS);
+const EVENTS: [Kind; 30] = kinds(&WEIGHTS);
 
 impl Event for Kind {
     const ALL: &'static [Self] = &EVENTS;

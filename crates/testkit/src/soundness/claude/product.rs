@@ -37,6 +37,19 @@ impl Answered {
     }
 }
 
+/// The hooks of the plugin.
+const HOOKS: &str = include_str!("../../../../../integrations/claude-code/plugins/readproof/hooks/hooks.json");
+
+/// What the plugin tells the model after a compaction: a command prints it as JSON between single quotes.
+pub(super) fn told_after_compaction() -> Option<String> {
+    let hooks: Value = serde_json::from_str(HOOKS).ok()?;
+    let command = hooks["hooks"]["SessionStart"][0]["hooks"][0]["command"].as_str()?;
+    let (_, rest) = command.split_once("'{")?;
+    let (said, _) = rest.split_once("}'")?;
+    let said: Value = serde_json::from_str(&format!("{{{said}}}")).ok()?;
+    said["hookSpecificOutput"]["additionalContext"].as_str().map(str::to_owned)
+}
+
 /// Asks about a read. What is not recorded by now is not waited for.
 pub(super) fn ask(engine: &Watched, sessions: &mut HostSessions, asked: &Asked<'_>) -> Step<Answered> {
     let file = &asked.response["file"];

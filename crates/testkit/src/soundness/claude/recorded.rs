@@ -8,10 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{
-    request::{compare, markers},
-    session::hash,
-};
+use super::request::{compare, hash, markers};
 use crate::world::Broken;
 
 /// A recording.

@@ -11,7 +11,7 @@ use readproof_engine::{Engine, HostSessions};
 use super::{
     product::{self, Asked},
     recorded::{Read, Recording},
-    request::{compare, markers},
+    request::{compare, judge_of, markers},
     tools,
 };
 use crate::{
@@ -73,7 +73,10 @@ fn judged(recording: &Recording, read: &Read, instead: &Value, response: &Value)
     let mut messages = request.messages.clone();
     for block in messages.iter_mut().filter_map(|message| message["content"].as_array_mut()).flatten() {
         if is_its(block) {
-            block["content"] = tools::shown(instead).into();
+            // What the program says behind a result is still said: that a compaction took text away, for one.
+            let said =
+                block["content"].as_str().and_then(|text| text.find("\n\n<system-reminder>").map(|at| &text[at..]));
+            block["content"] = format!("{}{}", tools::shown(instead), said.unwrap_or_default()).into();
         }
     }
     let content = response["file"]["content"].as_str().unwrap_or_default();
@@ -90,6 +93,10 @@ fn judged(recording: &Recording, read: &Read, instead: &Value, response: &Value)
                 compare(&rebuilt, &text, (i64::try_from(first).ok(), None)).err()
             }
         };
+    }
+    // The model is told in the same request not to rely on it.
+    if judge_of(&messages, &recording.cwd).retracts() {
+        return None;
     }
     Some("the answer is not in the request".to_owned())
 }

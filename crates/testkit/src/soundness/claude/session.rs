@@ -1,8 +1,8 @@
 //! A conversation as Claude Code keeps it: the messages that it sends, and the lines that it writes about them. A request is
 //! recorded by the hashes of its messages; what no line of the transcript says as it was sent stands in a line of its own.
 
-use readproof_core::text::ContentHash;
-use serde_json::{Map, Value, json};
+use readproof_traces::requests::hash;
+use serde_json::{Value, json};
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs::{self, OpenOptions},
@@ -27,6 +27,8 @@ pub(super) struct Given {
     pub(super) failed: bool,
     /// What the program itself knows of it.
     pub(super) own: Value,
+    /// Whether it is of a tool that reads or changes one file.
+    pub(super) of_file: bool,
 }
 
 /// A part of the conversation, in the order in which it is sent.
@@ -51,6 +53,17 @@ pub(super) enum Flaw {
     Clears,
     /// It is written only after the call is answered.
     Late,
+}
+
+/// What a compaction leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Compaction {
+    /// Nothing.
+    OfAll,
+    /// The newest messages.
+    Keeps,
+    /// The newest messages, with results that were not sent yet: the program compacts by itself before it sends them.
+    BeforeTheNextRequest,
 }
 
 /// One conversation.
@@ -256,11 +269,11 @@ impl Session {
         for one in &given {
             let call = calls.get(&one.call).cloned();
             let block = result_block(&one.call, &one.text, one.failed);
-            let more = json!({
-                "message": {"role": "user", "content": [block]},
-                "toolUseResult": one.own,
-                "sourceToolAssistantUUID": call,
-            });
+            let mut more = json!({"message": {"role": "user", "content": [block]}, "sourceToolAssistantUUID": call});
+            // The program does not write it down for agents.
+            if self.agent.is_none() {
+                more["toolUseResult"] = one.own.clone();
+            }
             let line = self.line("user", more, call);
             self.append(&line)?;
         }
@@ -293,16 +306,19 @@ impl Session {
         Ok(true)
     }
 
-    /// A compaction: only the summary, `kept` messages and these files, as they are now, are sent from here on.
-    pub(super) fn compact(&mut self, files: &[(String, String)], kept: bool) -> Result<(), Broken> {
-        let keeps = if kept && self.items.len() > 2 { self.items[self.items.len() - 2..].to_vec() } else { Vec::new() };
-        let kept_ends: Vec<String> = self.ends[self.ends.len() - keeps.len()..].to_vec();
-        let begins_with_call = keeps.first().is_some_and(|item| matches!(item, Item::Model { .. }));
-        let (keeps, kept_ends) = if begins_with_call { (keeps, kept_ends) } else { (Vec::new(), Vec::new()) };
+    /// A compaction: only the summary, `kept` messages, these files as they are now, and what our hook tells are sent from here on.
+    pub(super) fn compact(
+        &mut self,
+        files: &[(String, String)],
+        kind: Compaction,
+        told: Option<&str>,
+    ) -> Result<(), Broken> {
+        let (keeps, kept_ends) = self.kept(kind);
         self.flush()?;
+        let trigger = if kind == Compaction::BeforeTheNextRequest { "auto" } else { "manual" };
         let more = json!({
             "subtype": "compact_boundary", "logicalParentUuid": self.leaf, "content": "Conversation compacted", "isMeta": false, "level": "info",
-            "compactMetadata": {"trigger": "manual", "preTokens": 15, "preservedMessages": {"uuids": kept_ends, "allUuids": kept_ends}},
+            "compactMetadata": {"trigger": trigger, "preTokens": 15, "preservedMessages": {"uuids": kept_ends, "allUuids": kept_ends}},
         });
         let line = self.line("system", more, None);
         self.lines.clear();
@@ -315,13 +331,40 @@ impl Session {
         let line = self.line("user", more, self.leaf.clone());
         self.append(&line)?;
         self.push(Item::Said { texts: vec![summary.to_owned()] });
-        for (item, _) in keeps.into_iter().zip(kept_ends) {
-            self.push(item);
-        }
+        keeps.into_iter().for_each(|item| self.push(item));
         for (name, text) in files {
             self.attach(name, text)?;
         }
-        self.prompt("On.")
+        if let Some(told) = told {
+            self.tell(told)?;
+        }
+        if kind == Compaction::BeforeTheNextRequest { Ok(()) } else { self.prompt("On.") }
+    }
+
+    /// The messages that a compaction keeps, and the lines that they end with.
+    fn kept(&self, kind: Compaction) -> (Vec<Item>, Vec<String>) {
+        if kind == Compaction::OfAll || self.items.len() < 3 {
+            return (Vec::new(), Vec::new());
+        }
+        let from = self.items.len() - 2;
+        match &self.items[from] {
+            Item::Model { .. } => (self.items[from..].to_vec(), self.ends[from..].to_vec()),
+            Item::Said { .. } | Item::Results { .. } => (Vec::new(), Vec::new()),
+        }
+    }
+
+    /// A hook adds something when the conversation begins anew.
+    fn tell(&mut self, words: &str) -> Result<(), Broken> {
+        let text = format!("<system-reminder>\nSessionStart hook additional context: {words}\n</system-reminder>");
+        let more = json!({
+            "attachment": {"type": "hook_additional_context", "content": [words], "hookName": "SessionStart", "toolUseID": "SessionStart", "hookEvent": "SessionStart"},
+            "rendered": [{"content": text}],
+            "renderedRole": "system",
+        });
+        let line = self.line("attachment", more, self.leaf.clone());
+        self.append(&line)?;
+        self.push(Item::Said { texts: vec![text] });
+        Ok(())
     }
 
     /// A file is attached as `Read` would show it.
@@ -406,6 +449,17 @@ impl Session {
         let (call, text) = (one.call.clone(), text(&one.text));
         self.other.insert(call.clone(), text);
         Some(call)
+    }
+
+    /// Whether a result is sent that was cleared, or that has another text than the one recorded.
+    pub(super) fn sends_otherwise(&self) -> bool {
+        let results = self.items.iter().filter_map(|item| match item {
+            Item::Results { given, .. } => Some(given),
+            Item::Said { .. } | Item::Model { .. } => None,
+        });
+        let sent = results.flatten().filter_map(|one| self.other.get(&one.call).map(|text| (one, text)));
+        let mut sent = sent.filter(|(one, text)| text.as_str() == CLEARED || (one.of_file && **text != one.text));
+        sent.next().is_some()
     }
 
     fn push(&mut self, item: Item) {
@@ -494,21 +548,5 @@ fn result_block(call: &str, text: &str, failed: bool) -> Value {
         json!({"content": text, "is_error": true, "tool_use_id": call, "type": "tool_result"})
     } else {
         json!({"content": text, "tool_use_id": call, "type": "tool_result"})
-    }
-}
-
-/// SHA-256 of the compact JSON with sorted names.
-pub(super) fn hash(message: &Value) -> String {
-    ContentHash::of(sorted(message).to_string().as_bytes()).to_string()
-}
-
-fn sorted(value: &Value) -> Value {
-    match value {
-        Value::Object(fields) => {
-            let fields: BTreeMap<&String, Value> = fields.iter().map(|(name, value)| (name, sorted(value))).collect();
-            Value::Object(fields.into_iter().map(|(name, value)| (name.clone(), value)).collect::<Map<_, _>>())
-        }
-        Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
-        other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => other.clone(),
     }
 }

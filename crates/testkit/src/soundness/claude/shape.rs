@@ -3,7 +3,10 @@
 use serde_json::Value;
 use std::{collections::BTreeSet, fs};
 
-use super::{session::Given, world::World};
+use super::{
+    session::{Compaction, Given},
+    world::World,
+};
 use crate::{kept::Keep, world::Broken};
 
 /// Fields that recordings leave out, as they say nothing about messages.
@@ -37,10 +40,10 @@ pub fn of_random_runs() -> Result<BTreeSet<String>, Broken> {
         let block = serde_json::json!({"id": id, "input": {"file_path": "/f"}, "name": "Read", "type": "tool_use"});
         let lines = session.answer(vec![block], None)?;
         let own = serde_json::json!({"type": "text", "file": {}});
-        let given = Given { call: id.clone(), text: "1\ta".to_owned(), failed: false, own };
+        let given = Given { call: id.clone(), text: "1\ta".to_owned(), failed: false, own, of_file: true };
         session.arrive(vec![given], &[(id, lines[0].clone())].into())?;
         if round == 1 {
-            session.compact(&[("/f".to_owned(), "a\n".to_owned())], true)?;
+            session.compact(&[("/f".to_owned(), "a\n".to_owned())], Compaction::Keeps, Some("told"))?;
         }
     }
     let mut found = BTreeSet::new();

@@ -7,7 +7,12 @@
 
 use readproof_engine::HostSessions;
 
-use super::{Kind, Run, session::CLEARED, session::Flaw, tools, turn::Wanted};
+use super::{
+    Kind, Run,
+    session::{CLEARED, Compaction, Flaw},
+    tools,
+    turn::Wanted,
+};
 use crate::{
     op::{Op, Random},
     run::Step,
@@ -42,6 +47,10 @@ impl Run {
                 }
             }
             Kind::Walk => self.walk(name, random),
+            Kind::CompactByItself => {
+                self.compacts = Some(self.some_files(random));
+                self.read_some(self.last.unwrap_or(name), None, random)
+            }
             Kind::Cat | Kind::Grep | Kind::Shell | Kind::ShellChange => {
                 self.look(op.kind, self.last.unwrap_or(name), random)
             }
@@ -251,17 +260,19 @@ impl Run {
     }
 
     fn compact(&mut self, random: &mut Random) -> Step {
-        let names = self.world.names.clone();
-        let attached: Vec<(String, String)> = names
-            .iter()
-            .filter(|name| **name != ".env" && random.below(2) == 0)
-            .filter_map(|name| self.attachable(name))
-            .collect();
-        let kept = random.below(2) == 0;
-        self.session().compact(&attached, kept)?;
+        let attached = self.some_files(random);
+        let kind = if random.below(2) == 0 { Compaction::Keeps } else { Compaction::OfAll };
+        let told = self.told.clone();
+        self.session().compact(&attached, kind, told.as_deref())?;
         let names: Vec<&String> = attached.iter().map(|(name, _)| name).collect();
-        self.say(format!("a compaction; messages are kept: {kept}; attached: {names:?}"));
+        self.say(format!("a compaction: {kind:?}; attached: {names:?}"));
         Ok(())
+    }
+
+    /// Files that the program attaches anew.
+    fn some_files(&self, random: &mut Random) -> Vec<(String, String)> {
+        let names = self.world.names.iter().filter(|name| **name != ".env" && random.below(2) == 0);
+        names.filter_map(|name| self.attachable(name)).collect()
     }
 
     fn other_session(&mut self, kind: Kind, random: &mut Random) -> Step {

@@ -8,7 +8,7 @@ use super::{
     Run,
     product::{self, Asked},
     request::{compare, markers},
-    session::{Flaw, Given},
+    session::{Compaction, Flaw, Given},
     tools::{self, Done, Edit},
 };
 use crate::{
@@ -68,13 +68,20 @@ impl Run {
         let mut pending = BTreeMap::new();
         for ((want, id), block) in wanted.iter().zip(&ids).zip(&blocks) {
             let done = self.done(want, id, &block["input"], &mut pending, random)?;
-            given.push(Given { call: id.clone(), text: done.text, failed: done.failed, own: done.own });
+            let of_file = !matches!(want, Wanted::Shell { .. });
+            given.push(Given { call: id.clone(), text: done.text, failed: done.failed, own: done.own, of_file });
         }
         // Results arrive in any order.
         if given.len() > 1 && random.below(3) == 0 {
             given.rotate_left(1);
         }
         self.session().arrive(given, &calls)?;
+        if let Some(files) = self.compacts.take() {
+            let told = self.told.clone();
+            self.session().compact(&files, Compaction::BeforeTheNextRequest, told.as_deref())?;
+            let names: Vec<&String> = files.iter().map(|(name, _)| name).collect();
+            self.say(format!("a compaction before the next request; attached: {names:?}"));
+        }
         self.judge(&pending)
     }
 
@@ -156,6 +163,9 @@ impl Run {
         self.report.answer(answered.mode, answered.reason);
         self.say(format!("  {id}: {} ({})", answered.mode.as_str(), answered.reason));
         if let Some(instead) = answered.instead {
+            if self.sessions[self.current].sends_otherwise() {
+                return violation(format!("{id}: a result was cleared or altered, and the answer is a marker"));
+            }
             response = instead;
         }
         if self.other_hook {

@@ -1,11 +1,40 @@
 //! A request of Claude Code as the judge sees it: from the JSON of its messages to blocks. Used by random runs and for requests that
 //! the real program sent.
 
+use readproof_core::text::ContentHash;
 use readproof_reader::{
     Complaint,
     claude::{Asks, Call, Judge, Rebuilt, Seen},
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// The hash by which a record names a message: SHA-256 of the compact JSON with sorted names.
+#[must_use]
+pub fn hash(message: &Value) -> String {
+    ContentHash::of(sorted(message).to_string().as_bytes()).to_string()
+}
+
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let fields: BTreeMap<&String, Value> = fields.iter().map(|(name, value)| (name, sorted(value))).collect();
+            Value::Object(fields.into_iter().map(|(name, value)| (name.clone(), value)).collect::<Map<_, _>>())
+        }
+        Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
+        other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => other.clone(),
+    }
+}
+
+/// What a request shows.
+#[must_use]
+pub fn judge_of(messages: &[Value], cwd: &str) -> Judge {
+    let mut judge = Judge::new(cwd);
+    for seen in messages.iter().flat_map(blocks) {
+        judge.see(&seen);
+    }
+    judge
+}
 
 /// What the markers in the newest results of a request stand for, by the id of their call.
 #[must_use]
@@ -22,6 +51,9 @@ pub fn markers(messages: &[Value], cwd: &str) -> Vec<(String, Result<Rebuilt, Co
                 found.push((call.clone(), rebuilt));
             }
         }
+    }
+    if judge.retracts() {
+        found.retain(|(_, rebuilt)| rebuilt.is_ok());
     }
     found
 }
