@@ -66,6 +66,9 @@ impl Transcript {
         if state.held.unverified {
             return Err(Distrust::NotVerified);
         }
+        if self.cleared {
+            return Err(Distrust::Edited);
+        }
         if self.requests.altered {
             return Err(Distrust::Altered);
         }

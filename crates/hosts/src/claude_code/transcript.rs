@@ -129,6 +129,8 @@ pub struct Transcript {
     pub(super) last: Option<Box<str>>,
     /// The last request with an answer of the model.
     pub(super) answered: Option<(Epoch, Id)>,
+    /// Whether the service said that it left something out.
+    pub(super) cleared: bool,
     pub(super) requests: Requests,
 }
 
@@ -155,6 +157,7 @@ impl Transcript {
             skipped: 0,
             last: None,
             answered: None,
+            cleared: false,
             requests: Requests::default(),
         }
     }
@@ -221,7 +224,8 @@ impl Transcript {
                 let epoch = self.enter(uuid, parent, is_boundary);
                 let counts = !self.kept.contains(&uuid);
                 match payload {
-                    Payload::Message { role, message, content, request, result } => {
+                    Payload::Message { role, message, content, request, result, cleared } => {
+                        self.cleared |= cleared;
                         self.claim(role, message.as_deref(), span(content));
                         match role {
                             Role::Assistant => {

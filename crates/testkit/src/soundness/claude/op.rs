@@ -78,10 +78,12 @@ pub enum Kind {
     AlteredResult,
     /// The service clears old results.
     ServiceClears,
+    /// The same, and the record does not say so.
+    Withheld,
 }
 
 /// Kinds of operation, and how often each occurs.
-const WEIGHTS: [(Kind, usize); 34] = [
+const WEIGHTS: [(Kind, usize); 35] = [
     (Kind::Read, 22),
     (Kind::ReadAgain, 26),
     (Kind::ReadFromZero, 1),
@@ -116,6 +118,7 @@ const WEIGHTS: [(Kind, usize); 34] = [
     (Kind::ClearedResult, 0),
     (Kind::AlteredResult, 0),
     (Kind::ServiceClears, 0),
+    (Kind::Withheld, 0),
 ];
 
 /// Once a result is seen to be cleared or altered, or a message cannot be verified, the conversation is plain.
@@ -134,7 +137,14 @@ pub fn script(seed: u64, length: usize) -> Vec<Op<Kind>> {
     let mut random = Random::new(seed);
     let stays = |kind| matches!(kind, Kind::Read | Kind::ReadAgain);
     let mut ops = drawn(&WEIGHTS, stays, length, &mut random);
-    let last = [Kind::AlteredRecord, Kind::OtherHook, Kind::ClearedResult, Kind::AlteredResult, Kind::ServiceClears];
+    let last = [
+        Kind::AlteredRecord,
+        Kind::OtherHook,
+        Kind::ClearedResult,
+        Kind::AlteredResult,
+        Kind::ServiceClears,
+        Kind::Withheld,
+    ];
     if random.below(3) == 0 && length > 10 {
         let at = length / 2 + random.below(length / 2);
         ops[at].kind = last[random.below(last.len())];

@@ -49,6 +49,8 @@ pub(super) enum Flaw {
     Altered,
     /// The service is asked to clear results.
     Clears,
+    /// The same, and the record only says that something was left out of it.
+    Withheld,
     /// It is written only after the call is answered.
     Late,
 }
@@ -79,6 +81,8 @@ pub(super) struct Session {
     counter: u64,
     /// The service clears all results but the newest.
     pub(super) cleared: bool,
+    /// That is not recorded.
+    withheld: bool,
 }
 
 impl Session {
@@ -108,6 +112,7 @@ impl Session {
             lines: Vec::new(),
             counter,
             cleared: false,
+            withheld: false,
         };
         session.prompt("Go.")?;
         Ok(session)
@@ -223,17 +228,23 @@ impl Session {
             }
             None => (None, 0),
         };
-        if flaw == Some(Flaw::Clears) {
-            self.cleared = true;
+        if matches!(flaw, Some(Flaw::Clears | Flaw::Withheld)) {
+            (self.cleared, self.withheld) = (true, flaw == Some(Flaw::Withheld));
         }
         let mut edits = vec![json!({"type": "clear_thinking_20251015", "keep": "all"})];
         if self.cleared {
             edits.push(json!({"type": "clear_tool_uses_20250919", "keep": {"type": "tool_uses", "value": 1}}));
         }
-        let params = json!({"model": "claude-sonnet-4-5", "max_tokens": 32000, "context_management": {"edits": edits}});
+        let mut params = json!({"model": "claude-sonnet-4-5", "max_tokens": 32000});
+        if !self.withheld {
+            params["context_management"] = json!({"edits": edits});
+        }
         let mut more = json!({"id": id, "version": VERSION, "querySource": "sdk", "params": params, "keep": keep, "tail": hashes[keep..]});
         if let Some(base) = base {
             more["base"] = json!(base);
+        }
+        if self.withheld {
+            more["withheld"] = json!(["context_management"]);
         }
         lines.push(self.bare("api-request", more));
         self.base = Some((id.clone(), hashes));

@@ -32,6 +32,7 @@ impl Run {
             Kind::AlteredRecord => self.read_some(self.last.unwrap_or(name), Some(Flaw::Altered), random),
             Kind::LateRecord => self.read_some(self.last.unwrap_or(name), Some(Flaw::Late), random),
             Kind::ServiceClears => self.read_some(self.last.unwrap_or(name), Some(Flaw::Clears), random),
+            Kind::Withheld => self.read_some(self.last.unwrap_or(name), Some(Flaw::Withheld), random),
             Kind::Batch => self.batch(random),
             Kind::Edit | Kind::EditAll | Kind::FailedEdit | Kind::AlteredChange | Kind::Write => {
                 let name = if random.below(2) == 0 { self.last.unwrap_or(name) } else { name };
