@@ -96,6 +96,12 @@ impl Transcript {
         others.map(|(_, other)| sibling(other)).collect()
     }
 
+    /// The file that a call names.
+    pub fn file_of(&self, call: &str, source: &dyn Source) -> Option<PathKey> {
+        let input = Input::parse(&self.calls.get(call)?.input.get(source)?)?;
+        input.file().map(|name| self.key(name))
+    }
+
     /// The message of the model that a call is a part of.
     #[must_use]
     pub fn message_of(&self, call: &str) -> Option<&str> {

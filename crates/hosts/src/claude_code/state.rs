@@ -116,6 +116,12 @@ impl Step<'_> {
         if failed {
             return;
         }
+        // Somebody may have sent the call to another file, which the model is not told.
+        let done_to = self.transcript.results.get(id).and_then(|recorded| recorded.file(self.source));
+        if let Some(other) = done_to.map(|name| self.key(&name)).filter(|other| *other != path) {
+            self.void(other);
+            return self.void(path);
+        }
         match (tool, text) {
             (Tool::Read, Some(text)) => self.read(id, path, text, &input),
             (Tool::Edit | Tool::MultiEdit | Tool::Write, Some(text))

@@ -392,6 +392,14 @@ impl Shape {
 }
 
 impl Recorded {
+    /// The file that the host itself says it is about.
+    pub(super) fn file(&self, source: &dyn Source) -> Option<String> {
+        let raw = self.result?.get(source)?;
+        let [own, file] = fields(&raw, &["filePath", "file"])?;
+        let own = own.or_else(|| fields(file?, &["filePath"]).and_then(|[name]| name))?;
+        text(own).map(Cow::into_owned)
+    }
+
     pub(super) fn shape(&self, source: &dyn Source) -> Option<Shape> {
         Shape::of(&self.result?.get(source)?)
     }

@@ -77,6 +77,10 @@ impl<'t> HostReadCall<'t> {
         batch.answer(key.clone(), now.hash());
         let shown = u32::try_from(self.read.content.split('\n').count()).unwrap_or(u32::MAX);
         transcript.told(&self.read.call, self.read.first, shown, self.read.total);
+        // A hook may have sent the read to another file than the one that the model named.
+        if transcript.has_call(&self.read.call) && transcript.file_of(&self.read.call, lines).as_ref() != Some(&key) {
+            return Err(Reason::NotConfirmed);
+        }
         // The model sees the results of one message together.
         let beside = transcript.siblings(&self.read.call, lines);
         if other || beside.iter().any(|call| call.changes && call.path.as_ref().is_none_or(|path| *path == key)) {

@@ -20,6 +20,8 @@ pub enum Kind {
     Batch,
     /// A file that changes between the program's read and ours.
     Race,
+    /// A read that another hook sends to another file.
+    Redirected,
     /// The model edits a file.
     Edit,
     /// The model edits every place of a text.
@@ -83,12 +85,13 @@ pub enum Kind {
 }
 
 /// Kinds of operation, and how often each occurs.
-const WEIGHTS: [(Kind, usize); 35] = [
+const WEIGHTS: [(Kind, usize); 36] = [
     (Kind::Read, 22),
     (Kind::ReadAgain, 26),
     (Kind::ReadFromZero, 1),
     (Kind::Batch, 5),
     (Kind::Race, 2),
+    (Kind::Redirected, 1),
     (Kind::Edit, 9),
     (Kind::EditAll, 3),
     (Kind::FailedEdit, 2),
@@ -122,7 +125,7 @@ const WEIGHTS: [(Kind, usize); 35] = [
 ];
 
 /// Once a result is seen to be cleared or altered, or a message cannot be verified, the conversation is plain.
-const EVENTS: [Kind; 29] = kinds(&WEIGHTS);
+const EVENTS: [Kind; 30] = kinds(&WEIGHTS);
 
 impl Event for Kind {
     const ALL: &'static [Self] = &EVENTS;

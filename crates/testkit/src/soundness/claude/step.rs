@@ -28,6 +28,7 @@ impl Run {
                 self.turn(&[Wanted::Read { name, offset: Some(0), limit: None, race: false }], None, random)
             }
             Kind::Race => self.turn(&[Wanted::Read { name, offset: None, limit: None, race: true }], None, random),
+            Kind::Redirected => self.redirected(name, random),
             Kind::NoRecord => self.read_some(self.last.unwrap_or(name), Some(Flaw::Missing), random),
             Kind::AlteredRecord => self.read_some(self.last.unwrap_or(name), Some(Flaw::Altered), random),
             Kind::LateRecord => self.read_some(self.last.unwrap_or(name), Some(Flaw::Late), random),
@@ -143,6 +144,15 @@ impl Run {
         };
         let offset = offset.and_then(|offset| i64::try_from(offset).ok());
         Wanted::Read { name, offset, limit: limit.map(|limit| limit as u64), race: false }
+    }
+
+    fn redirected(&mut self, name: &'static str, random: &mut Random) -> Step {
+        let others: Vec<&'static str> =
+            self.world.names.iter().copied().filter(|other| *other != name && *other != ".env").collect();
+        let Some(other) = random.pick(&others).copied() else { return self.idle() };
+        self.turn(&[Wanted::Read { name: other, offset: None, limit: None, race: false }], None, random)?;
+        self.turn(&[Wanted::Redirected { name, other }], None, random)?;
+        self.read_some(if random.below(2) == 0 { name } else { other }, None, random)
     }
 
     fn batch(&mut self, random: &mut Random) -> Step {

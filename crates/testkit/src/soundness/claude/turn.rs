@@ -23,6 +23,11 @@ pub(super) enum Wanted {
         limit: Option<u64>,
         race: bool,
     },
+    /// A read that somebody sends to another file.
+    Redirected {
+        name: &'static str,
+        other: &'static str,
+    },
     Edit {
         name: &'static str,
         old: String,
@@ -90,6 +95,7 @@ impl Run {
                 }
                 ("Read", input)
             }
+            Wanted::Redirected { name, .. } => ("Read", json!({"file_path": self.world.path(name)})),
             Wanted::Edit { name, old, new, all, .. } => {
                 let path = self.world.path(name);
                 ("Edit", json!({"replace_all": all, "file_path": path, "old_string": old, "new_string": new}))
@@ -124,6 +130,17 @@ impl Run {
                     self.say(format!("{name} changes after the program read it"));
                 }
                 self.last = Some(name);
+                self.read(id, &path, input, response)
+            }
+            Wanted::Redirected { name, other } => {
+                let path = self.world.path(other);
+                let response = match tools::read(&path, None, None) {
+                    Ok(response) => response,
+                    Err(failed) => return Ok(failed),
+                };
+                let truth = self.world.truth(other).unwrap_or_default();
+                pending.insert(id.to_owned(), Pending { name, window: (None, None), truth });
+                self.say(format!("the read is sent to {other}"));
                 self.read(id, &path, input, response)
             }
             Wanted::Edit { name, old, new, all, instead } => {
