@@ -153,3 +153,14 @@ fn a_read_that_was_sent_to_another_file() {
     transcript.append(bytes);
     assert_eq!(transcript.file_of(&id, &bytes as &dyn Source), Some(PathKey::new("/w/a.txt")));
 }
+
+#[test]
+fn a_call_that_is_sent_otherwise_than_it_was_made() {
+    let mut talk = talk();
+    let id = talk.calls(&[("Write", json!({"file_path": "/w/a.txt", "content": "new\n"}))]).remove(0);
+    let sent = talk.messages.last_mut().unwrap();
+    sent["content"][0]["input"]["content"] = json!("[cleared]");
+    let own = json!({"type": "update", "filePath": "/w/a.txt", "content": "new\n", "userModified": false});
+    talk.result(&id, "The file /w/a.txt has been updated successfully.", &own, &[]);
+    talk.holds(&[]);
+}

@@ -7,8 +7,8 @@ use crate::json::{fields_of_each, text};
 /// A block of a message that can matter.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Part {
-    /// A call that the model made.
-    Call { id: String },
+    /// A call that the model made, as it is sent: its tool and arguments may be others than those that were recorded.
+    Call { id: String, tool: String, input: Vec<u8> },
     /// The result of a call. Without a text if it is more than one block of text.
     Result { id: String, text: Option<String>, failed: bool },
     /// Text that is in no result.
@@ -23,12 +23,15 @@ pub(super) fn parts(content: &[u8]) -> Option<Vec<Part>> {
     if content == b"[]" {
         return Some(Vec::new());
     }
-    const NAMES: [&str; 6] = ["type", "text", "id", "tool_use_id", "content", "is_error"];
+    const NAMES: [&str; 8] = ["type", "text", "id", "tool_use_id", "content", "is_error", "name", "input"];
     let mut parts = Vec::new();
-    for [kind, said, id, result_of, content, failed] in fields_of_each(content, &NAMES)? {
+    for [kind, said, id, result_of, content, failed, tool, input] in fields_of_each(content, &NAMES)? {
         match text(kind?)?.as_ref() {
             "text" => parts.push(Part::Text(owned(said)?)),
-            "tool_use" => parts.push(Part::Call { id: owned(id)? }),
+            "tool_use" => {
+                let input = input.unwrap_or_default().to_vec();
+                parts.push(Part::Call { id: owned(id)?, tool: owned(tool).unwrap_or_default(), input });
+            }
             "tool_result" => parts.push(Part::Result {
                 id: owned(result_of)?,
                 text: content.and_then(text_of),
@@ -68,7 +71,7 @@ mod tests {
             |id: &str, text: Option<&str>, failed| Part::Result { id: id.into(), text: text.map(Into::into), failed };
         let expected = vec![
             Part::Text("a".into()),
-            Part::Call { id: "c".into() },
+            Part::Call { id: "c".into(), tool: "Read".into(), input: b"{}".to_vec() },
             result("c", Some("x"), true),
             result("d", Some("y"), false),
             result("e", None, false),

@@ -6,11 +6,16 @@ use readproof_core::{
     scope::{Lines, Scope},
     text::{Form, Text},
 };
-use std::collections::BTreeSet;
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use super::{
     Source,
     call::{Change, Input, Tool, is_done},
+    canon::is_same,
     line::Attachment,
     message::Part,
     numbered::{
@@ -30,12 +35,18 @@ const WRITTEN_LATER: u64 = 2_000;
 #[derive(Clone, Default)]
 pub(super) struct Holdings {
     pub(super) knowledge: Knowledge,
-    /// Calls without a result.
-    open: BTreeSet<Box<str>>,
+    /// Calls without a result, as they were sent.
+    open: BTreeMap<Box<str>, Arc<Asked>>,
     /// The file that the host said it read, and whether it said so itself.
     called: Option<(PathKey, bool)>,
     /// Whether a message could not be verified, so that nothing counts.
     pub(super) unverified: bool,
+}
+
+/// A call as the model sees it.
+struct Asked {
+    tool: Tool,
+    input: Vec<u8>,
 }
 
 /// One message that is taken in.
@@ -50,15 +61,16 @@ pub(super) struct Step<'a> {
 impl Step<'_> {
     pub(super) fn take(&mut self, part: Part) {
         match part {
-            Part::Call { id } => {
+            Part::Call { id, tool, input } => {
                 let counts = |call: &super::transcript::Call| call.counts && call.epoch == self.epoch;
                 if self.transcript.calls.get(id.as_str()).is_some_and(counts) {
-                    self.held.open.insert(id.into());
+                    let asked = Asked { tool: Tool::parse(&tool), input };
+                    self.held.open.insert(id.into(), Arc::new(asked));
                 }
             }
             Part::Result { id, text, failed } => {
-                if self.held.open.remove(id.as_str()) {
-                    self.result(&id, text.as_deref(), failed);
+                if let Some(asked) = self.held.open.remove(id.as_str()) {
+                    self.result(&id, &asked, text.as_deref(), failed);
                 }
                 if let Some(text) = text {
                     self.reminders(&text);
@@ -88,11 +100,16 @@ impl Step<'_> {
         *earliest = time.min(*earliest);
     }
 
-    fn result(&mut self, id: &str, text: Option<&str>, failed: bool) {
+    fn result(&mut self, id: &str, asked: &Asked, text: Option<&str>, failed: bool) {
         let Some(call) = self.transcript.calls.get(id) else { return };
-        let (tool, input) = (call.tool, call.input.get(self.source).and_then(|raw| Input::parse(&raw)));
+        let (tool, input) = (asked.tool, Input::parse(&asked.input));
         let time = call.time;
+        let made = call.input.get(self.source).map(Cow::into_owned);
+        let is_as_made = call.tool == tool && made.as_ref().is_some_and(|made| is_same(made, &asked.input));
         self.looked_at(time);
+        if !is_as_made {
+            return self.not_as_made([input, made.and_then(|made| Input::parse(&made))]);
+        }
         if tool == Tool::Other {
             return;
         }
@@ -130,6 +147,16 @@ impl Step<'_> {
                 self.changed(path, tool, &input);
             }
             _ => self.void(path),
+        }
+    }
+
+    /// The model is sent another call than the one that was made: what became of the files of both is not known.
+    fn not_as_made(&mut self, inputs: [Option<Input>; 2]) {
+        let names: Option<Vec<PathKey>> =
+            inputs.iter().map(|input| Some(self.key(input.as_ref()?.file()?))).collect();
+        match names {
+            Some(names) => names.into_iter().for_each(|path| self.void(path)),
+            None => self.held.knowledge = Knowledge::default(),
         }
     }
 

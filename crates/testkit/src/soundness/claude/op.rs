@@ -30,6 +30,8 @@ pub enum Kind {
     FailedEdit,
     /// An edit or write that a person or a hook alters.
     AlteredChange,
+    /// A change of the model that is sent otherwise than it was made.
+    SentOtherwise,
     /// The model writes a file.
     Write,
     /// Someone else changes a file.
@@ -85,7 +87,7 @@ pub enum Kind {
 }
 
 /// Kinds of operation, and how often each occurs.
-const WEIGHTS: [(Kind, usize); 36] = [
+const WEIGHTS: [(Kind, usize); 37] = [
     (Kind::Read, 22),
     (Kind::ReadAgain, 26),
     (Kind::ReadFromZero, 1),
@@ -96,6 +98,7 @@ const WEIGHTS: [(Kind, usize); 36] = [
     (Kind::EditAll, 3),
     (Kind::FailedEdit, 2),
     (Kind::AlteredChange, 3),
+    (Kind::SentOtherwise, 1),
     (Kind::Write, 4),
     (Kind::Outside, 9),
     (Kind::Revert, 6),
@@ -125,7 +128,7 @@ const WEIGHTS: [(Kind, usize); 36] = [
 ];
 
 /// Once a result is seen to be cleared or altered, or a message cannot be verified, the conversation is plain.
-const EVENTS: [Kind; 30] = kinds(&WEIGHTS);
+const EVENTS: [Kind; 31] = kinds(&WEIGHTS);
 
 impl Event for Kind {
     const ALL: &'static [Self] = &EVENTS;

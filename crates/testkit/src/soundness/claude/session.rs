@@ -74,6 +74,8 @@ pub(super) struct Session {
     resolved: BTreeSet<String>,
     /// Results that are sent otherwise than they are recorded.
     other: BTreeMap<String, String>,
+    /// Arguments that are sent otherwise than they are recorded.
+    arguments: BTreeMap<String, Value>,
     /// Lines that are not written yet.
     late: Vec<String>,
     /// The lines of the active branch, for a fork.
@@ -108,6 +110,7 @@ impl Session {
             base: None,
             resolved: BTreeSet::new(),
             other: BTreeMap::new(),
+            arguments: BTreeMap::new(),
             late: Vec::new(),
             lines: Vec::new(),
             counter,
@@ -138,7 +141,7 @@ impl Session {
                 Item::Said { texts } => {
                     ("user", texts.iter().map(|text| json!({"text": text, "type": "text"})).collect())
                 }
-                Item::Model { content } => ("assistant", content.clone()),
+                Item::Model { content } => ("assistant", content.iter().map(|block| self.sent_call(block)).collect()),
                 Item::Results { given, notes } => ("user", self.results(given, notes)),
             };
             match messages.last_mut().filter(|last| last["role"] == "user" && role == "user") {
@@ -147,6 +150,28 @@ impl Session {
             }
         }
         messages
+    }
+
+    fn sent_call(&self, block: &Value) -> Value {
+        let mut block = block.clone();
+        if let Some(input) = block["id"].as_str().and_then(|id| self.arguments.get(id)) {
+            block["input"] = input.clone();
+        }
+        block
+    }
+
+    /// From now on the newest call is sent with another text in this argument.
+    pub(super) fn resend(&mut self, name: &str, text: &str) {
+        let Some(Item::Model { content }) = self.items.iter().rev().find(|item| matches!(item, Item::Model { .. }))
+        else {
+            return;
+        };
+        let Some((id, mut input)) = content.last().and_then(|block| Some((block["id"].as_str()?.to_owned(), block["input"].clone())))
+        else {
+            return;
+        };
+        input[name] = json!(text);
+        self.arguments.insert(id, input);
     }
 
     /// The messages as the model sees them: what the service cleared is gone.

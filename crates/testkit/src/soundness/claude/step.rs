@@ -42,6 +42,7 @@ impl Run {
                     None => self.idle(),
                 }
             }
+            Kind::SentOtherwise => self.sent_otherwise(self.last.unwrap_or(name), random),
             Kind::Walk => self.walk(name, random),
             Kind::Cat | Kind::Grep | Kind::Shell | Kind::ShellChange => {
                 self.look(op.kind, self.last.unwrap_or(name), random)
@@ -153,6 +154,19 @@ impl Run {
         self.turn(&[Wanted::Read { name: other, offset: None, limit: None, race: false }], None, random)?;
         self.turn(&[Wanted::Redirected { name, other }], None, random)?;
         self.read_some(if random.below(2) == 0 { name } else { other }, None, random)
+    }
+
+    fn sent_otherwise(&mut self, name: &'static str, random: &mut Random) -> Step {
+        let kind = if random.below(2) == 0 { Kind::Edit } else { Kind::Write };
+        let Some(want) = self.some_change(kind, name, random) else { return self.idle() };
+        let (argument, text) = match &want {
+            Wanted::Edit { new, .. } => ("new_string", format!("{new} sent")),
+            _ => ("content", "[cleared]".to_owned()),
+        };
+        self.turn(&[want], None, random)?;
+        self.session().resend(argument, &text);
+        self.say(format!("the call is sent with another {argument}"));
+        self.read_some(name, None, random)
     }
 
     fn batch(&mut self, random: &mut Random) -> Step {
