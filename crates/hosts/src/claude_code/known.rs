@@ -1,7 +1,7 @@
 //! What the model holds when it makes a call, and what proves it.
 
 use readproof_core::{
-    knowledge::{Knowledge, Place},
+    knowledge::{Held, Knowledge, Place},
     path::PathKey,
     text::{ContentHash, Text},
 };
@@ -141,5 +141,12 @@ impl<'a> Known<'a> {
         let at = At::of_place(place)?;
         let message = self.transcript.requests.derived.tree().get(at)?.message?;
         Some(Why { message, time: self.transcript.requests.times.get(&at).copied() })
+    }
+
+    /// What is held by an edit of the model at this place is built on this text before it, of which these lines were held.
+    #[must_use]
+    pub fn built_on(&self, place: Place, path: &PathKey) -> Option<(ContentHash, &'a [Held])> {
+        let built = self.transcript.requests.built.get(&(At::of_place(place)?, path.clone()))?;
+        Some((built.text, built.spans.as_slice()))
     }
 }

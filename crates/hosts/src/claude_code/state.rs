@@ -21,6 +21,7 @@ use super::{
     numbered::{
         MOST_LINES, Marker, Numbered, REMINDER, REMINDER_END, is_as_recorded, marker, text_of_file, without_reminders,
     },
+    request::Built,
     transcript::{Epoch, Transcript},
 };
 use crate::tree::At;
@@ -267,6 +268,11 @@ impl Step<'_> {
         let edit = change.made_of(&before.text)?;
         let after = edit.after.version();
         if before.whole {
+            // The lines that it does not touch were seen when they were shown, not when it was made.
+            let spans = self.held.knowledge.of(path).to_vec();
+            let built = Built { text: before.text.hash(), spans };
+            self.transcript.requests.built.entry((self.at, path.clone())).or_insert(built);
+            self.keep(before.text);
             self.keep(edit.after);
             self.apply(&Event::Written { path: path.clone(), version: after });
             return Some(());

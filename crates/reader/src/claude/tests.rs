@@ -107,6 +107,17 @@ fn other_eyes_take_what_they_contradict() {
 }
 
 #[test]
+fn a_program_that_prints_a_file_without_naming_it() {
+    let mut talk = talk();
+    talk.judge.prints("./show 1", "/w/f");
+    talk.read(ALL, "1\ta\n2\tb\n3");
+    talk.shell("./show 1", "a\nb");
+    assert_eq!(talk.marker(ALL, "unchanged, 3 lines"), "1:a|b|");
+    talk.shell("./show 1", "a\nc");
+    assert!(talk.marker(ALL, "unchanged, 3 lines").contains("not visible"));
+}
+
+#[test]
 fn attached_files_and_notes() {
     let mut talk = talk();
     let said = |talk: &mut Talk, text: &str| {

@@ -46,6 +46,8 @@ pub enum Kind {
     Grep,
     /// The model sees another text by a shell, and the file goes back.
     Shell,
+    /// The model sees another text by a program that names no file, we meet that text too, and the file goes back.
+    Met,
     /// A command of the model changes a file.
     ShellChange,
     /// The program tells of a change by itself.
@@ -87,7 +89,7 @@ pub enum Kind {
 }
 
 /// Kinds of operation, and how often each occurs.
-const WEIGHTS: [(Kind, usize); 37] = [
+const WEIGHTS: [(Kind, usize); 38] = [
     (Kind::Read, 22),
     (Kind::ReadAgain, 26),
     (Kind::ReadFromZero, 1),
@@ -106,6 +108,7 @@ const WEIGHTS: [(Kind, usize); 37] = [
     (Kind::Cat, 3),
     (Kind::Grep, 3),
     (Kind::Shell, 3),
+    (Kind::Met, 2),
     (Kind::ShellChange, 3),
     (Kind::Pushed, 3),
     (Kind::Compact, 2),
@@ -128,7 +131,7 @@ const WEIGHTS: [(Kind, usize); 37] = [
 ];
 
 /// Once a result is seen to be cleared or altered, or a message cannot be verified, the conversation is plain.
-const EVENTS: [Kind; 31] = kinds(&WEIGHTS);
+const EVENTS: [Kind; 32] = kinds(&WEIGHTS);
 
 impl Event for Kind {
     const ALL: &'static [Self] = &EVENTS;

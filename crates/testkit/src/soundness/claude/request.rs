@@ -10,7 +10,12 @@ use serde_json::Value;
 /// What the markers in the newest results of a request stand for, by the id of their call.
 #[must_use]
 pub fn markers(messages: &[Value], cwd: &str) -> Vec<(String, Result<Rebuilt, Complaint>)> {
-    let mut judge = Judge::new(cwd);
+    judged(messages, Judge::new(cwd))
+}
+
+/// The same by a judge who knows more.
+#[must_use]
+pub fn judged(messages: &[Value], mut judge: Judge) -> Vec<(String, Result<Rebuilt, Complaint>)> {
     let newest = messages.iter().rposition(|message| message["role"] == "assistant").unwrap_or(0);
     let mut found = Vec::new();
     for (at, message) in messages.iter().enumerate() {

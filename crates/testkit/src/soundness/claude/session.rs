@@ -8,6 +8,10 @@ use std::{
     fs::{self, OpenOptions},
     io::Write,
     path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use crate::world::Broken;
@@ -81,6 +85,7 @@ pub(super) struct Session {
     /// The lines of the active branch, for a fork.
     lines: Vec<Value>,
     counter: u64,
+    clock: Arc<AtomicU64>,
     /// The service clears all results but the newest.
     pub(super) cleared: bool,
     /// That is not recorded.
@@ -93,7 +98,7 @@ impl Session {
         id: String,
         agent: Option<String>,
         cwd: String,
-        counter: u64,
+        (counter, clock): (u64, Arc<AtomicU64>),
     ) -> Result<Self, Broken> {
         if let Some(folder) = file.parent() {
             fs::create_dir_all(folder)?;
@@ -114,6 +119,7 @@ impl Session {
             late: Vec::new(),
             lines: Vec::new(),
             counter,
+            clock,
             cleared: false,
             withheld: false,
         };
@@ -488,8 +494,11 @@ impl Session {
     }
 
     fn time(&self) -> String {
-        let second = self.counter % 60;
-        format!("2026-11-18T{:02}:{:02}:{second:02}.000Z", (self.counter / 3600) % 24, (self.counter / 60) % 60)
+        // 20,775 days after 1970 is 2026-11-18.
+        let time = self.clock.fetch_add(500, Ordering::Relaxed);
+        let (day, seconds) = (18 + time / 86_400_000 - 20_775, time / 1000 % 86_400);
+        let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+        format!("2026-11-{day:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z", time % 1000)
     }
 
     fn append(&mut self, line: &Value) -> Result<(), Broken> {

@@ -42,6 +42,7 @@ impl Run {
                     None => self.idle(),
                 }
             }
+            Kind::Met => self.met(name, random),
             Kind::SentOtherwise => self.sent_otherwise(self.last.unwrap_or(name), random),
             Kind::Walk => self.walk(name, random),
             Kind::Cat | Kind::Grep | Kind::Shell | Kind::ShellChange => {
@@ -167,6 +168,29 @@ impl Run {
         self.session().resend(argument, &text);
         self.say(format!("the call is sent with another {argument}"));
         self.read_some(name, None, random)
+    }
+
+    /// Another text is seen by the model and met by us, and the file goes back; the model may edit it then.
+    fn met(&mut self, name: &'static str, random: &mut Random) -> Step {
+        let whole = Wanted::Read { name, offset: None, limit: None, race: false };
+        let at = self.world.names.iter().position(|other| *other == name).unwrap_or_default();
+        self.world.look_around()?;
+        self.turn(std::slice::from_ref(&whole), None, random)?;
+        let Some(before) = self.world.truth(name).filter(|_| name != ".env") else { return self.idle() };
+        self.world.change(name, random)?;
+        self.world.look_around()?;
+        let printed = self.world.truth(name).unwrap_or_default();
+        self.say(format!("{name} changes outside, and we look at it"));
+        self.turn(&[Wanted::Shell { command: format!("./show {at}"), printed, code: 0 }], None, random)?;
+        self.world.put(name, &before)?;
+        self.say(format!("{name} goes back"));
+        if random.below(2) == 0 {
+            self.world.look_around()?;
+        }
+        if let Some(want) = self.some_change(Kind::Edit, name, random).filter(|_| random.below(2) == 0) {
+            self.turn(&[want], None, random)?;
+        }
+        self.turn(&[whole], None, random)
     }
 
     fn batch(&mut self, random: &mut Random) -> Step {

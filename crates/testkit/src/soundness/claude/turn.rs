@@ -1,13 +1,14 @@
 //! One message of the model: the request that it answers is recorded, its calls are performed, reads go through the product, and what
 //! the next request shows is judged.
 
+use readproof_reader::claude::Judge;
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, path::Path};
 
 use super::{
     Run, Step,
     product::{self, Asked},
-    request::{compare, markers},
+    request::{compare, judged},
     session::{Flaw, Given},
     tools::{self, Done, Edit},
     violation,
@@ -183,8 +184,11 @@ impl Run {
     /// The next request says what the model sees: every marker in it must be what plain text would have been.
     fn judge(&mut self, pending: &BTreeMap<String, Pending>) -> Step {
         let sight = self.session().sight();
-        let cwd = self.world.cwd();
-        for (call, rebuilt) in markers(&sight, &cwd) {
+        let mut judge = Judge::new(&self.world.cwd());
+        for (at, name) in self.world.names.iter().enumerate() {
+            judge.prints(&format!("./show {at}"), &self.world.path(name));
+        }
+        for (call, rebuilt) in judged(&sight, judge) {
             let Some(asked) = pending.get(&call) else { continue };
             let name = asked.name;
             match rebuilt {
