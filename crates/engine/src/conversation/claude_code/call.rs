@@ -122,7 +122,13 @@ fn overtaken(
     });
     // What a log that cannot be read would tell, nobody knows.
     let records = records.map_err(|_| Reason::NoStore)?.unwrap_or_default();
-    let gone = held.iter().filter(|span| is_overtaken(&records, (known, path), span, now));
+    // A clock that was set back tells nothing about what was before.
+    let clock = engine.now();
+    let time = |span: &Held| {
+        let time = known.why(span.at()).and_then(|why| why.time).filter(|time| *time <= clock);
+        time.unwrap_or(0)
+    };
+    let gone = held.iter().filter(|span| is_overtaken(&records, (known, path), (span, now), &time));
     Ok(gone.filter_map(slots).collect())
 }
 
@@ -131,8 +137,8 @@ fn overtaken(
 fn is_overtaken(
     records: &[(u64, Option<ContentHash>)],
     (known, path): (Known<'_>, &PathKey),
-    span: &Held,
-    now: Option<ContentHash>,
+    (span, now): (&Held, Option<ContentHash>),
+    time: &dyn Fn(&Held) -> u64,
 ) -> bool {
     let mut spans = vec![(span, u64::MAX, now)];
     let mut looked_at = BTreeSet::new();
@@ -140,7 +146,8 @@ fn is_overtaken(
         if !looked_at.insert((span.at(), span.version().hash, until)) {
             continue;
         }
-        let since = known.why(span.at()).and_then(|why| why.time).unwrap_or(0);
+        // Times that go back tell nothing.
+        let since = Some(time(span)).filter(|since| *since <= until).unwrap_or(0);
         let own: Vec<_> = span.versions().filter_map(|version| known.file_hash(version.hash)).chain(also).collect();
         let is_third = |text: &Option<ContentHash>| text.is_none_or(|text| !own.contains(&text));
         if records.iter().any(|(at, text)| (since..until).contains(at) && is_third(text)) {

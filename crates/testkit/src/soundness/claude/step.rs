@@ -177,6 +177,10 @@ impl Run {
         self.world.look_around()?;
         self.turn(std::slice::from_ref(&whole), None, random)?;
         let Some(before) = self.world.truth(name).filter(|_| name != ".env") else { return self.idle() };
+        if random.below(4) == 0 {
+            self.world.set_back();
+            self.say("the clock is set back".to_owned());
+        }
         self.world.change(name, random)?;
         self.world.look_around()?;
         let printed = self.world.truth(name).unwrap_or_default();
