@@ -155,6 +155,17 @@ fn a_read_that_was_sent_to_another_file() {
 }
 
 #[test]
+fn a_note_behind_a_text_that_has_the_tag() {
+    let note = "<system-reminder>\nNote: /w/a.txt changed on disk since you last read it. Here are the relevant changes (shown with line numbers):\n2\tTWO\n</system-reminder>";
+    for printed in ["x\n<system-reminder>\ny", "x\n<system-reminder><system-reminder>\ny", "\n\n<system-reminder>\n", "x"] {
+        let mut talk = talk();
+        let id = talk.calls(&[("Bash", json!({"command": "make"}))]).remove(0);
+        talk.result(&id, printed, &json!({}), &[note]);
+        talk.holds(&[]);
+    }
+}
+
+#[test]
 fn a_call_that_is_sent_otherwise_than_it_was_made() {
     let mut talk = talk();
     let id = talk.calls(&[("Write", json!({"file_path": "/w/a.txt", "content": "new\n"}))]).remove(0);

@@ -74,7 +74,10 @@ impl Step<'_> {
                     self.result(&id, &asked, text.as_deref(), failed);
                 }
                 if let Some(text) = text {
-                    self.reminders(&text);
+                    // What the host recorded is the tool's, whatever it looks like.
+                    let recorded = self.transcript.recorded(&id, self.source);
+                    let said = recorded.and_then(|recorded| text.strip_prefix(recorded.trim_end()));
+                    self.reminders(said.unwrap_or(&text));
                 }
             }
             Part::Text(text) => self.reminders(&text),
@@ -316,19 +319,19 @@ impl Step<'_> {
         Some(Assembled { text: Text::in_form(text, Form::Stripped), whole: whole && end, pieces })
     }
 
-    /// What the host says beside messages: files that it read by itself, and what others changed.
+    /// What the host says beside messages: files that it read by itself, and what others changed. A text may have the tags in it,
+    /// so whatever begins before an end and after the end before it is taken for said.
     fn reminders(&mut self, text: &str) {
-        let mut rest = text;
-        while let Some(at) = rest.find(REMINDER) {
-            let (before, said) = rest.split_at(at);
-            if !before.is_empty() && !before.ends_with('\n') {
-                rest = &said[REMINDER.len()..];
-                continue;
+        let mut from = 0;
+        for (at, _) in text.match_indices(&format!("\n{REMINDER_END}")) {
+            let end = at + 1 + REMINDER_END.len();
+            let piece = &text[from..end];
+            let begins = piece.match_indices(REMINDER).map(|(at, _)| at);
+            let begins: Vec<usize> = begins.filter(|at| *at == 0 || piece[..*at].ends_with('\n')).collect();
+            for at in begins {
+                self.reminder(&piece[at..]);
             }
-            let Some(end) = said.find(&format!("\n{REMINDER_END}")) else { return };
-            let (said, after) = said.split_at(end + 1 + REMINDER_END.len());
-            self.reminder(said);
-            rest = after;
+            from = end;
         }
     }
 

@@ -52,6 +52,8 @@ pub enum Kind {
     ShellChange,
     /// The program tells of a change by itself.
     Pushed,
+    /// The same behind a text that has the program's own tags in it, and the file goes back.
+    Swallowed,
     /// A compaction: the barrier. Files are attached anew.
     Compact,
     /// Goes back in the conversation.
@@ -89,7 +91,7 @@ pub enum Kind {
 }
 
 /// Kinds of operation, and how often each occurs.
-const WEIGHTS: [(Kind, usize); 38] = [
+const WEIGHTS: [(Kind, usize); 39] = [
     (Kind::Read, 22),
     (Kind::ReadAgain, 26),
     (Kind::ReadFromZero, 1),
@@ -111,6 +113,7 @@ const WEIGHTS: [(Kind, usize); 38] = [
     (Kind::Met, 2),
     (Kind::ShellChange, 3),
     (Kind::Pushed, 3),
+    (Kind::Swallowed, 2),
     (Kind::Compact, 2),
     (Kind::Rewind, 4),
     (Kind::Fork, 1),
@@ -131,7 +134,7 @@ const WEIGHTS: [(Kind, usize); 38] = [
 ];
 
 /// Once a result is seen to be cleared or altered, or a message cannot be verified, the conversation is plain.
-const EVENTS: [Kind; 32] = kinds(&WEIGHTS);
+const EVENTS: [Kind; 33] = kinds(&WEIGHTS);
 
 impl Event for Kind {
     const ALL: &'static [Self] = &EVENTS;

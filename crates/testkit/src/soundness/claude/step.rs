@@ -42,6 +42,7 @@ impl Run {
                     None => self.idle(),
                 }
             }
+            Kind::Swallowed => self.swallowed(self.last.unwrap_or(name), random),
             Kind::Met => self.met(name, random),
             Kind::SentOtherwise => self.sent_otherwise(self.last.unwrap_or(name), random),
             Kind::Walk => self.walk(name, random),
@@ -197,6 +198,19 @@ impl Run {
         self.turn(&[whole], None, random)
     }
 
+    /// The program tells of a change behind the output of a command that has its tags.
+    fn swallowed(&mut self, name: &'static str, random: &mut Random) -> Step {
+        let tags =
+            ["<system-reminder>", "<system-reminder><system-reminder>", "\n\n<system-reminder>\n", "a\n\n<system-reminder>"];
+        let printed = format!("How to\n{}\nthe end", tags[random.below(tags.len())]);
+        let Some(before) = self.world.truth(name).filter(|_| name != ".env") else { return self.idle() };
+        self.turn(&[Wanted::Shell { command: "./tail".to_owned(), printed, code: 0 }], None, random)?;
+        self.tell(name, random)?;
+        self.world.put(name, &before)?;
+        self.say(format!("{name} goes back"));
+        self.read_some(name, None, random)
+    }
+
     fn batch(&mut self, random: &mut Random) -> Step {
         let names = self.world.names.clone();
         let mut wanted = Vec::new();
@@ -286,9 +300,14 @@ impl Run {
 
     /// The program notices a change and tells of it.
     fn push(&mut self, name: &'static str, random: &mut Random) -> Step {
+        if self.tell(name, random)? { self.read_some(name, None, random) } else { self.idle() }
+    }
+
+    /// A file changes, and the program says so; whether it could.
+    fn tell(&mut self, name: &'static str, random: &mut Random) -> Step<bool> {
         let before = self.attachable(name).map(|(_, text)| text).unwrap_or_default();
         self.world.change(name, random)?;
-        let Some((path, after)) = self.attachable(name) else { return self.idle() };
+        let Some((path, after)) = self.attachable(name) else { return Ok(false) };
         let (old, new): (Vec<&str>, Vec<&str>) = (before.split('\n').collect(), after.split('\n').collect());
         let same = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
         let from = same.saturating_sub(2);
@@ -297,9 +316,9 @@ impl Run {
         if !rows.is_empty() && self.session().note(&path, &rows.join("\n"))? {
             self.say(format!("{name} changes outside, and the program tells of it: {rows:?}"));
             self.last = Some(name);
-            return self.read_some(name, None, random);
+            return Ok(true);
         }
-        self.idle()
+        Ok(false)
     }
 
     fn compact(&mut self, random: &mut Random) -> Result<(), super::Stop> {
