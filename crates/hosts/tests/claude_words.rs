@@ -155,6 +155,24 @@ fn a_read_that_was_sent_to_another_file() {
 }
 
 #[test]
+fn names_that_the_host_makes_others_of() {
+    for name in ["a.txt", "./a.txt", "~/a.txt", "/w/a.txt ", " /w/a.txt", "/w//a.txt", "/w/x/../a.txt", "/w/a.txt\u{feff}"] {
+        let mut talk = talk();
+        talk.read("/w/b.txt", "b\n");
+        let input = json!({"file_path": name, "old_string": "two", "new_string": "2", "replace_all": false});
+        let id = talk.calls(&[("Edit", input)]).remove(0);
+        let own = json!({"oldString": "two", "newString": "2", "replaceAll": false, "userModified": false});
+        talk.result(&id, &format!("The file {name} has been updated successfully."), &own, &[]);
+        assert_eq!(talk.held().unwrap(), ["b.txt 1-2."], "{name:?}");
+    }
+    // Another character, which is composed to the same one.
+    let mut talk = Talk::default();
+    talk.read("/w/\u{e9}.txt", A);
+    talk.read("/w/e\u{301}.txt", A);
+    talk.holds(&[]);
+}
+
+#[test]
 fn a_note_behind_a_text_that_has_the_tag() {
     let note = "<system-reminder>\nNote: /w/a.txt changed on disk since you last read it. Here are the relevant changes (shown with line numbers):\n2\tTWO\n</system-reminder>";
     for printed in ["x\n<system-reminder>\ny", "x\n<system-reminder><system-reminder>\ny", "\n\n<system-reminder>\n", "x"] {

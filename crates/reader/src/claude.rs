@@ -99,6 +99,8 @@ pub struct Rebuilt {
 pub struct Judge {
     /// The folder that relative names of shell commands start from.
     cwd: String,
+    /// The folder that `~` means.
+    home: String,
     /// Commands that print a file whose name they do not have.
     prints: BTreeMap<String, String>,
     views: BTreeMap<String, View>,
@@ -117,6 +119,12 @@ impl Judge {
         Self { cwd: cwd.to_owned(), ..Self::default() }
     }
 
+    /// What `~` means.
+    #[must_use]
+    pub fn of_person(self, home: &str) -> Self {
+        Self { home: home.to_owned(), ..self }
+    }
+
     /// This command prints all of this file, though nothing in it says so.
     pub fn prints(&mut self, command: &str, path: &str) {
         self.prints.insert(command.to_owned(), path.to_owned());
@@ -128,6 +136,7 @@ impl Judge {
             Seen::Message => self.batch.clear(),
             Seen::Text(text) => self.said(text),
             Seen::Call(call) => {
+                let call = Call { asks: self.placed(&call.asks), ..call.clone() };
                 self.batch.push(call.clone());
                 self.calls.insert(call.id.clone(), call.asks.clone());
             }
@@ -141,6 +150,35 @@ impl Judge {
             }
         }
         None
+    }
+
+    /// A call with the name that the program makes of what the model wrote.
+    fn placed(&self, asks: &Asks) -> Asks {
+        let mut asks = asks.clone();
+        match &mut asks {
+            Asks::Read { path, .. } | Asks::Write { path, .. } | Asks::Edit { path, .. } => *path = self.place(path),
+            Asks::Shell { .. } | Asks::Other => {}
+        }
+        asks
+    }
+
+    /// Without blanks around it, from the folder of the conversation or of the person, without `.`, `..` and empty parts.
+    fn place(&self, name: &str) -> String {
+        let name = name.trim();
+        let whole = match (name.strip_prefix("~/"), name.starts_with('/')) {
+            (Some(rest), _) => format!("{}/{rest}", self.home),
+            (None, true) => name.to_owned(),
+            (None, false) => format!("{}/{name}", self.cwd),
+        };
+        let mut parts: Vec<&str> = Vec::new();
+        for part in whole.split('/') {
+            match part {
+                "" | "." => {}
+                ".." => drop(parts.pop()),
+                other => parts.push(other),
+            }
+        }
+        format!("/{}", parts.join("/"))
     }
 
     /// These lines of a file, if they are all visible.

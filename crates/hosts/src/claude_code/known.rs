@@ -90,7 +90,7 @@ impl Transcript {
         let others = self.calls.iter().filter(|(id, other)| &***id != call && same(other));
         let sibling = |other: &super::transcript::Call| {
             let input = other.input.get(source).and_then(|raw| Input::parse(&raw));
-            let path = input.and_then(|input| input.file().map(|name| self.key(name)));
+            let path = input.and_then(|input| self.file(input.file()?));
             Sibling { path, changes: other.tool.changes() }
         };
         others.map(|(_, other)| sibling(other)).collect()
@@ -99,7 +99,7 @@ impl Transcript {
     /// The file that a call names.
     pub fn file_of(&self, call: &str, source: &dyn Source) -> Option<PathKey> {
         let input = Input::parse(&self.calls.get(call)?.input.get(source)?)?;
-        input.file().map(|name| self.key(name))
+        input.file().and_then(|name| self.file(name))
     }
 
     /// The message of the model that a call is a part of.

@@ -22,7 +22,7 @@ use super::{
         MOST_LINES, Marker, Numbered, REMINDER, REMINDER_END, is_as_recorded, marker, text_of_file, without_reminders,
     },
     request::Built,
-    transcript::{Epoch, Transcript},
+    transcript::{Epoch, Transcript, last_part},
 };
 use crate::tree::At;
 
@@ -92,6 +92,17 @@ impl Step<'_> {
         self.apply(&Event::Void { path });
     }
 
+    /// Voids every file that a name may mean.
+    pub(super) fn void_like(&mut self, name: &str) {
+        let Some(last) = last_part(name) else {
+            self.held.knowledge = Knowledge::default();
+            return;
+        };
+        let files = self.held.knowledge.paths().map(|(path, _)| path.clone());
+        let alike: Vec<PathKey> = files.filter(|path| last_part(path.as_str()).is_none_or(|its| its == last)).collect();
+        alike.into_iter().for_each(|path| self.void(path));
+    }
+
     fn key(&self, name: &str) -> PathKey {
         self.transcript.key(name)
     }
@@ -126,7 +137,7 @@ impl Step<'_> {
             return self.other_eyes(tool, &input, text);
         }
         let Some(name) = input.file().map(str::to_owned) else { return };
-        let path = self.key(&name);
+        let Some(path) = self.transcript.file(&name) else { return self.void_like(&name) };
         // Blocks that are no text are an image or a document; the host never alters those.
         let recorded = text.map(|_| self.transcript.recorded(id, self.source));
         if let (Some(sent), Some(recorded), false) = (text, recorded, failed)
@@ -139,8 +150,8 @@ impl Step<'_> {
         }
         // Somebody may have sent the call to another file, which the model is not told.
         let done_to = self.transcript.results.get(id).and_then(|recorded| recorded.file(self.source));
-        if let Some(other) = done_to.map(|name| self.key(&name)).filter(|other| *other != path) {
-            self.void(other);
+        if let Some(other) = done_to.filter(|name| self.transcript.file(name).as_ref() != Some(&path)) {
+            self.void_like(&other);
             return self.void(path);
         }
         match (tool, text) {
@@ -156,10 +167,9 @@ impl Step<'_> {
 
     /// The model is sent another call than the one that was made: what became of the files of both is not known.
     fn not_as_made(&mut self, inputs: [Option<Input>; 2]) {
-        let names: Option<Vec<PathKey>> =
-            inputs.iter().map(|input| Some(self.key(input.as_ref()?.file()?))).collect();
+        let names: Option<Vec<&str>> = inputs.iter().map(|input| input.as_ref()?.file()).collect();
         match names {
-            Some(names) => names.into_iter().for_each(|path| self.void(path)),
+            Some(names) => names.into_iter().for_each(|name| self.void_like(name)),
             None => self.held.knowledge = Knowledge::default(),
         }
     }
@@ -384,6 +394,9 @@ impl Step<'_> {
         let of_it =
             found.iter().map(|at| &self.transcript.attached[*at]).find(|attached| attached.kind == Attachment::Changed);
         let own = of_it.map(|attached| self.key(&attached.name));
+        if own.is_none() {
+            return self.void_like(name);
+        }
         let path = own.clone().unwrap_or_else(|| self.key(name));
         self.void(path.clone());
         // A file that has the tag in it seems to end there, or has it changed.

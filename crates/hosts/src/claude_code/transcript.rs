@@ -3,7 +3,7 @@
 
 use readproof_core::{
     limits::Answers,
-    path::{PathKey, resolve},
+    path::{PathKey, composed, resolve},
     text::ContentHash,
 };
 use std::{
@@ -203,6 +203,13 @@ impl Transcript {
         self.calls.contains_key(id)
     }
 
+    /// The file that a call names; `None` if the host makes another name of what the model wrote, by its folder, by `~` or by removing
+    /// blanks.
+    pub(super) fn file(&self, name: &str) -> Option<PathKey> {
+        let is_plain = name == resolve(name, "/") && name == trimmed(name);
+        (is_plain && (name.is_ascii() || composed(name) == name)).then(|| self.key(name))
+    }
+
     /// The name to use for a file.
     pub(super) fn key(&self, name: &str) -> PathKey {
         let name = resolve(name, "/");
@@ -364,6 +371,18 @@ impl Transcript {
     pub(super) fn recorded(&self, id: &str, source: &dyn Source) -> Option<String> {
         text_of(&self.results.get(id)?.content.get(source)?)
     }
+}
+
+/// A name without the blanks that the host removes.
+fn trimmed(name: &str) -> &str {
+    name.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}')
+}
+
+/// The last part of a name, by which files can be found that it may mean; `None` if that can be any.
+pub(super) fn last_part(name: &str) -> Option<String> {
+    let name = composed(trimmed(name));
+    let last = name.trim_end_matches('/').rsplit('/').next()?;
+    (!last.is_empty() && last != "." && last != ".." && !last.starts_with('~')).then(|| last.to_owned())
 }
 
 /// Which lines a read showed, as the host itself knows it.

@@ -143,6 +143,17 @@ fn a_note_behind_a_text_that_has_the_tag() {
 }
 
 #[test]
+fn names_as_the_model_wrote_them() {
+    for name in ["f", "./f", " /w/f", "/w/f ", "/w//f", "/w/x/../f", "~/w/f"] {
+        let mut talk = Talk { judge: Judge::new("/w").of_person("/"), calls: 0 };
+        talk.read(ALL, "1\ta\n2\tb\n3");
+        let (path, old, new) = (name.to_owned(), "b".to_owned(), "c".to_owned());
+        talk.ask(Asks::Edit { path, old, new, all: false }, "updated", false);
+        assert_eq!(talk.marker(ALL, "unchanged, 3 lines"), "1:a|c|", "{name:?}");
+    }
+}
+
+#[test]
 fn numbers_from_zero_place_nothing() {
     let mut talk = talk();
     talk.read(ALL, "1\ta\n2\tb\n3");

@@ -50,6 +50,8 @@ struct Run {
     calls: usize,
     /// The conversations that our process follows.
     hook: HostSessions,
+    /// How the model writes names, if not as they are.
+    spelling: Option<usize>,
     /// Another hook alters what is read.
     other_hook: bool,
     report: Report<Kind>,
@@ -82,6 +84,7 @@ fn play(seed: u64, ops: &[Op<Kind>], keep: Keep) -> Result<Outcome<Kind>, Broken
         last: None,
         calls: 0,
         hook: HostSessions::default(),
+        spelling: None,
         other_hook: false,
         report: Report::default(),
         trace: Vec::new(),

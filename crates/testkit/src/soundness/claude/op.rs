@@ -32,6 +32,8 @@ pub enum Kind {
     AlteredChange,
     /// A change of the model that is sent otherwise than it was made.
     SentOtherwise,
+    /// A call with a name that the program makes another of.
+    OddName,
     /// The model writes a file.
     Write,
     /// Someone else changes a file.
@@ -91,7 +93,7 @@ pub enum Kind {
 }
 
 /// Kinds of operation, and how often each occurs.
-const WEIGHTS: [(Kind, usize); 39] = [
+const WEIGHTS: [(Kind, usize); 40] = [
     (Kind::Read, 22),
     (Kind::ReadAgain, 26),
     (Kind::ReadFromZero, 1),
@@ -103,6 +105,7 @@ const WEIGHTS: [(Kind, usize); 39] = [
     (Kind::FailedEdit, 2),
     (Kind::AlteredChange, 3),
     (Kind::SentOtherwise, 1),
+    (Kind::OddName, 2),
     (Kind::Write, 4),
     (Kind::Outside, 9),
     (Kind::Revert, 6),
@@ -134,7 +137,7 @@ const WEIGHTS: [(Kind, usize); 39] = [
 ];
 
 /// Once a result is seen to be cleared or altered, or a message cannot be verified, the conversation is plain.
-const EVENTS: [Kind; 33] = kinds(&WEIGHTS);
+const EVENTS: [Kind; 34] = kinds(&WEIGHTS);
 
 impl Event for Kind {
     const ALL: &'static [Self] = &EVENTS;

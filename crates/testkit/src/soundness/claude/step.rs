@@ -43,6 +43,7 @@ impl Run {
                 }
             }
             Kind::Swallowed => self.swallowed(self.last.unwrap_or(name), random),
+            Kind::OddName => self.odd_name(self.last.unwrap_or(name), random),
             Kind::Met => self.met(name, random),
             Kind::SentOtherwise => self.sent_otherwise(self.last.unwrap_or(name), random),
             Kind::Walk => self.walk(name, random),
@@ -206,6 +207,26 @@ impl Run {
         let Some(before) = self.world.truth(name).filter(|_| name != ".env") else { return self.idle() };
         self.turn(&[Wanted::Shell { command: "./tail".to_owned(), printed, code: 0 }], None, random)?;
         self.tell(name, random)?;
+        self.world.put(name, &before)?;
+        self.say(format!("{name} goes back"));
+        self.read_some(name, None, random)
+    }
+
+    /// The model writes the name of a file in another way; the file goes back after what it did.
+    fn odd_name(&mut self, name: &'static str, random: &mut Random) -> Step {
+        let Some(before) = self.world.truth(name) else { return self.idle() };
+        let kind = if random.below(2) == 0 { Kind::Edit } else { Kind::Write };
+        let want = match self.some_change(kind, name, random) {
+            Some(want) if random.below(3) > 0 => want,
+            _ => {
+                self.world.change(name, random)?;
+                self.some_read(name, random)
+            }
+        };
+        self.spelling = Some(random.below(7));
+        let done = self.turn(&[want], None, random);
+        self.spelling = None;
+        done?;
         self.world.put(name, &before)?;
         self.say(format!("{name} goes back"));
         self.read_some(name, None, random)

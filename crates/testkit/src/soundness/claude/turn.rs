@@ -87,7 +87,7 @@ impl Run {
         let id = format!("toolu_{:05}", self.calls);
         let (tool, input) = match want {
             Wanted::Read { name, offset, limit, .. } => {
-                let mut input = json!({"file_path": self.world.path(name)});
+                let mut input = json!({"file_path": self.spelled(name)});
                 if let Some(offset) = offset {
                     input["offset"] = json!(offset);
                 }
@@ -98,15 +98,30 @@ impl Run {
             }
             Wanted::Redirected { name, .. } => ("Read", json!({"file_path": self.world.path(name)})),
             Wanted::Edit { name, old, new, all, .. } => {
-                let path = self.world.path(name);
+                let path = self.spelled(name);
                 ("Edit", json!({"replace_all": all, "file_path": path, "old_string": old, "new_string": new}))
             }
             Wanted::Write { name, content, .. } => {
-                ("Write", json!({"file_path": self.world.path(name), "content": content}))
+                ("Write", json!({"file_path": self.spelled(name), "content": content}))
             }
             Wanted::Shell { command, .. } => ("Bash", json!({"command": command, "description": "d"})),
         };
         json!({"id": id, "input": input, "name": tool, "type": "tool_use"})
+    }
+
+    /// The name as the model writes it.
+    fn spelled(&self, name: &str) -> String {
+        let whole = self.world.path(name);
+        match self.spelling {
+            Some(0) => name.to_owned(),
+            Some(1) => format!("./{name}"),
+            Some(2) => format!("{whole} "),
+            Some(3) => format!(" {whole}"),
+            Some(4) => format!("~/project/{name}"),
+            Some(5) => whole.replace("/project/", "/project//"),
+            Some(_) => whole.replace("/project/", "/project/x/../"),
+            None => whole,
+        }
     }
 
     fn done(
@@ -184,7 +199,7 @@ impl Run {
     /// The next request says what the model sees: every marker in it must be what plain text would have been.
     fn judge(&mut self, pending: &BTreeMap<String, Pending>) -> Step {
         let sight = self.session().sight();
-        let mut judge = Judge::new(&self.world.cwd());
+        let mut judge = Judge::new(&self.world.cwd()).of_person(&self.world.person());
         for (at, name) in self.world.names.iter().enumerate() {
             judge.prints(&format!("./show {at}"), &self.world.path(name));
         }

@@ -120,6 +120,11 @@ impl World {
         self.root.display().to_string()
     }
 
+    /// The folder that `~` means.
+    pub(super) fn person(&self) -> String {
+        self.root.parent().map(|folder| folder.display().to_string()).unwrap_or_default()
+    }
+
     pub(super) fn path(&self, name: &str) -> String {
         self.root.join(name).display().to_string()
     }
