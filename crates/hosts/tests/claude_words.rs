@@ -173,6 +173,96 @@ fn names_that_the_host_makes_others_of() {
 }
 
 #[test]
+fn what_other_eyes_see() {
+    let b = "one\nTWO\nthree\n";
+    for (command, printed) in [
+        ("cat a.txt", b),
+        ("head -1 a.txt", "one"),
+        ("cat \"a\".txt", b),
+        ("cat a\\.txt", b),
+        ("cat ~/a.txt", b),
+        ("cat ../w/a.txt", b),
+        ("cat $PWD/a.txt", b),
+        ("cat src//a.txt", b),
+        ("head -50 *.txt", b),
+        ("cat {a,b}.txt", b),
+        ("for f in [a]*; do cat $f; done", b),
+        ("grep -rn TWO .", "./a.txt:2:TWO"),
+        ("git diff", "diff --git a/a.txt b/a.txt\n-two\n+TWO"),
+        ("git diff | grep '^+'", "+TWO"),
+        ("sed -n 2p a.txt", "two"),
+        ("cd /w && cat a.txt", "(Bash completed with no output)"),
+        ("head -9 a.txt", "x\n\n<system-reminder>\nTWO"),
+        ("ls | xargs cat", b),
+        ("grep -n t a.txt", "2:two"),
+    ] {
+        let mut talk = talk();
+        talk.bash(command, printed);
+        assert_eq!(talk.held().unwrap(), [""; 0], "{command}");
+    }
+    for (command, printed) in [
+        ("cat a.txt", "one\ntwo\nthree"),
+        ("grep -n two /w/a.txt", "2:two"),
+        ("ls -la *", "a.txt b.txt"),
+        ("cargo test", "ok: 5 passed"),
+        ("git status", "modified: a.txt"),
+        ("grep -rn foo src --include=*.txt", "src/b.txt:1:foo"),
+    ] {
+        let mut talk = talk();
+        talk.bash(command, printed);
+        assert_eq!(talk.held().unwrap(), ["a.txt 1-4."], "{command}");
+    }
+}
+
+#[test]
+fn tools_that_are_not_known_and_what_a_person_shows() {
+    let b = "one\nTWO\nthree\n";
+    for tool in ["TaskOutput", "mcp__fs__read_file", "Task"] {
+        let mut talk = talk();
+        talk.tool(tool, json!({"task_id": "b1"}), b);
+        talk.holds(&[]);
+    }
+    let mut shown = talk();
+    shown.tool("Grep", json!({"pattern": "T", "path": "~/a.txt", "output_mode": "content"}), "2:TWO");
+    shown.holds(&[]);
+    for said in [
+        "<bash-input>cat *.txt</bash-input>",
+        "<bash-stdout>./a.txt: TWO</bash-stdout>",
+        "<system-reminder>\nThe user selected the lines 2 to 2 from /w/a.txt:\nTWO\n</system-reminder>",
+    ] {
+        let mut talk = talk();
+        talk.said(said);
+        talk.holds(&[]);
+    }
+    for (tool, input, text) in [
+        ("TodoWrite", json!({"todos": []}), "a.txt is noted"),
+        ("Grep", json!({"pattern": "T"}), "a.txt"),
+    ] {
+        let mut talk = talk();
+        talk.said("What of a.txt?");
+        talk.tool(tool, input, text);
+        talk.holds(&["a.txt 1-4."]);
+    }
+}
+
+#[test]
+fn failures_that_show_what_stands_there() {
+    let edit = || json!({"file_path": "/w/a.txt", "old_string": "x", "new_string": "y"});
+    let fail = |text: &str, tool: &str| {
+        let mut talk = talk();
+        let id = talk.calls(&[(tool, edit())]).remove(0);
+        talk.result(&id, text, &json!("Error"), &[]);
+        let sent = talk.messages.last_mut().unwrap();
+        sent["content"][0]["is_error"] = json!(true);
+        talk.held().unwrap()
+    };
+    let quiet = "<tool_use_error>String to replace not found in file.\nString: x</tool_use_error>";
+    assert_eq!(fail(quiet, "Edit"), ["a.txt 1-4."]);
+    assert!(fail("<tool_use_error>String to replace not found in file. Nearest: 2: TWO</tool_use_error>", "Edit").is_empty());
+    assert!(fail("File does not exist.", "Read").is_empty());
+}
+
+#[test]
 fn a_note_behind_a_text_that_has_the_tag() {
     let note = "<system-reminder>\nNote: /w/a.txt changed on disk since you last read it. Here are the relevant changes (shown with line numbers):\n2\tTWO\n</system-reminder>";
     for printed in ["x\n<system-reminder>\ny", "x\n<system-reminder><system-reminder>\ny", "\n\n<system-reminder>\n", "x"] {

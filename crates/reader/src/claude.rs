@@ -61,6 +61,17 @@ pub enum Asks {
     Other,
 }
 
+/// What a command shows of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sight {
+    /// The file.
+    pub path: String,
+    /// The number of the first line; `None` if it is all of the file.
+    pub first: Option<u64>,
+    /// The lines.
+    pub text: String,
+}
+
 /// One block of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Seen {
@@ -101,8 +112,8 @@ pub struct Judge {
     cwd: String,
     /// The folder that `~` means.
     home: String,
-    /// Commands that print a file whose name they do not have.
-    prints: BTreeMap<String, String>,
+    /// What commands show of files, where their own words do not tell.
+    sights: BTreeMap<String, Sight>,
     views: BTreeMap<String, View>,
     /// The calls of the newest message of the model.
     batch: Vec<Call>,
@@ -125,9 +136,9 @@ impl Judge {
         Self { home: home.to_owned(), ..self }
     }
 
-    /// This command prints all of this file, though nothing in it says so.
-    pub fn prints(&mut self, command: &str, path: &str) {
-        self.prints.insert(command.to_owned(), path.to_owned());
+    /// This command shows this of a file, whatever its words are.
+    pub fn shows(&mut self, command: &str, sight: Sight) {
+        self.sights.insert(command.to_owned(), sight);
     }
 
     /// Takes in the next block. What a marker stands for is returned, or why nobody can know.
@@ -290,9 +301,11 @@ impl Judge {
         let name = |word: &str| {
             if word.starts_with('/') { word.to_owned() } else { format!("{}/{word}", self.cwd) }
         };
-        if let Some(path) = self.prints.get(command) {
-            if let Some(view) = self.views.get_mut(path) {
-                view.contradict(wire::printed(text));
+        if let Some(sight) = self.sights.get(command) {
+            let Some(view) = self.views.get_mut(&sight.path) else { return };
+            match sight.first {
+                None => view.contradict(&sight.text),
+                Some(first) => (first..).zip(sight.text.split('\n')).for_each(|(number, line)| view.glimpse(number, line)),
             }
             return;
         }

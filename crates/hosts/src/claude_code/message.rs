@@ -10,7 +10,7 @@ pub(super) enum Part {
     /// A call that the model made, as it is sent: its tool and arguments may be others than those that were recorded.
     Call { id: String, tool: String, input: Vec<u8> },
     /// The result of a call. Without a text if it is more than one block of text.
-    Result { id: String, text: Option<String>, failed: bool },
+    Result { id: String, text: Option<String>, all: String, failed: bool },
     /// Text that is in no result.
     Text(String),
 }
@@ -35,6 +35,7 @@ pub(super) fn parts(content: &[u8]) -> Option<Vec<Part>> {
             "tool_result" => parts.push(Part::Result {
                 id: owned(result_of)?,
                 text: content.and_then(text_of),
+                all: content.map(all_text).unwrap_or_default(),
                 failed: failed.is_some_and(|failed| failed != b"false"),
             }),
             _ => {}
@@ -45,6 +46,15 @@ pub(super) fn parts(content: &[u8]) -> Option<Vec<Part>> {
 
 fn owned(raw: Option<&[u8]>) -> Option<String> {
     raw.and_then(text).map(Cow::into_owned)
+}
+
+/// All text of a result.
+fn all_text(content: &[u8]) -> String {
+    if content.starts_with(b"\"") {
+        return text(content).map(Cow::into_owned).unwrap_or_default();
+    }
+    let blocks = fields_of_each(content, &["text"]).unwrap_or_default();
+    blocks.into_iter().filter_map(|[said]| owned(said)).collect::<Vec<_>>().join("\n")
 }
 
 /// The text of a result that is a string or one block of text.
@@ -68,7 +78,10 @@ mod tests {
             {"tool_use_id":"c","type":"tool_result","content":"x","is_error":true},{"tool_use_id":"d","type":"tool_result","content":[{"type":"text","text":"y"}]},
             {"tool_use_id":"e","type":"tool_result","content":[{"type":"image"}]}]"#;
         let result =
-            |id: &str, text: Option<&str>, failed| Part::Result { id: id.into(), text: text.map(Into::into), failed };
+            |id: &str, text: Option<&str>, failed| {
+                let all = text.unwrap_or_default().into();
+                Part::Result { id: id.into(), text: text.map(Into::into), all, failed }
+            };
         let expected = vec![
             Part::Text("a".into()),
             Part::Call { id: "c".into(), tool: "Read".into(), input: b"{}".to_vec() },

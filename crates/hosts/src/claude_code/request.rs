@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use super::{
     Source,
     canon::{append_blocks, message_hash},
-    line::{Id, Sent},
+    line::{Id, Role, Sent},
     message::{Part, parts},
     state::Holdings,
     transcript::{Epoch, Stored, Transcript},
@@ -125,6 +125,11 @@ impl Requests {
     }
 }
 
+fn without_words(mut parts: Vec<Part>, own: bool) -> Vec<Part> {
+    parts.retain(|part| !own || !matches!(part, Part::Text(_)));
+    parts
+}
+
 /// The most requests that a request is made of, one being the beginning of the next.
 const LONGEST_CHAIN: usize = 100_000;
 
@@ -174,7 +179,9 @@ impl Transcript {
                 let [role, content] = fields(&message, &["role", "content"])?;
                 let (role, content, mut blocks) = (role?, content?, Vec::new());
                 append_blocks(content, &mut blocks)?;
-                (message_hash(&blocks, role) == hash).then(|| parts(content)).flatten()
+                let found = (message_hash(&blocks, role) == hash).then(|| parts(content)).flatten();
+                // The model's own words show nothing.
+                found.map(|found| without_words(found, role == Role::Assistant.raw()))
             }
             Stored::Lines(role, spans) => {
                 let (mut blocks, mut found) = (Vec::new(), Vec::new());
@@ -183,7 +190,8 @@ impl Transcript {
                     append_blocks(&content, &mut blocks)?;
                     found.extend(parts(&content)?);
                 }
-                (message_hash(&blocks, role.raw()) == hash).then_some(found)
+                let found = (message_hash(&blocks, role.raw()) == hash).then_some(found);
+                found.map(|found| without_words(found, *role == Role::Assistant))
             }
         }
     }

@@ -14,7 +14,7 @@ use std::{
 
 use super::{
     Source,
-    call::{Change, Input, Tool, is_done},
+    call::{Change, Input, Tool, is_done, is_harmless},
     canon::is_same,
     line::Attachment,
     message::Part,
@@ -69,9 +69,9 @@ impl Step<'_> {
                     self.held.open.insert(id.into(), Arc::new(asked));
                 }
             }
-            Part::Result { id, text, failed } => {
+            Part::Result { id, text, all, failed } => {
                 if let Some(asked) = self.held.open.remove(id.as_str()) {
-                    self.result(&id, &asked, text.as_deref(), failed);
+                    self.result(&id, &asked, (text.as_deref(), &all), failed);
                 }
                 if let Some(text) = text {
                     // What the host recorded is the tool's, whatever it looks like.
@@ -80,7 +80,12 @@ impl Step<'_> {
                     self.reminders(said.unwrap_or(&text));
                 }
             }
-            Part::Text(text) => self.reminders(&text),
+            Part::Text(text) => {
+                if text.contains("<bash-input>") || text.contains("<bash-stdout>") || text.contains("<bash-stderr>") {
+                    self.told(&text);
+                }
+                self.reminders(&text);
+            }
         }
     }
 
@@ -115,7 +120,7 @@ impl Step<'_> {
         *earliest = time.min(*earliest);
     }
 
-    fn result(&mut self, id: &str, asked: &Asked, text: Option<&str>, failed: bool) {
+    fn result(&mut self, id: &str, asked: &Asked, (text, all): (Option<&str>, &str), failed: bool) {
         let Some(call) = self.transcript.calls.get(id) else { return };
         let (tool, input) = (asked.tool, Input::parse(&asked.input));
         let time = call.time;
@@ -125,7 +130,7 @@ impl Step<'_> {
         if !is_as_made {
             return self.not_as_made([input, made.and_then(|made| Input::parse(&made))]);
         }
-        if tool == Tool::Other {
+        if tool == Tool::Blind {
             return;
         }
         let Some(input) = input else {
@@ -133,8 +138,11 @@ impl Step<'_> {
             self.held.knowledge = Knowledge::default();
             return;
         };
-        if tool == Tool::Grep || tool == Tool::Shell {
-            return self.other_eyes(tool, &input, text);
+        if !tool.is_of_a_file() {
+            // What the host says behind it is looked at for itself.
+            let recorded = self.transcript.recorded(id, self.source);
+            let shown = recorded.filter(|recorded| all.starts_with(recorded.trim_end()));
+            return self.other_eyes(tool, &input, shown.as_deref().unwrap_or(all));
         }
         let Some(name) = input.file().map(str::to_owned) else { return };
         let Some(path) = self.transcript.file(&name) else { return self.void_like(&name) };
@@ -146,6 +154,10 @@ impl Step<'_> {
             self.transcript.requests.altered = true;
         }
         if failed {
+            let recorded = self.transcript.recorded(id, self.source);
+            if tool == Tool::Read || !recorded.is_some_and(|said| is_harmless(&said, &input)) {
+                self.void(path);
+            }
             return;
         }
         // Somebody may have sent the call to another file, which the model is not told.
@@ -356,6 +368,8 @@ impl Step<'_> {
             self.attached(said, text);
         } else if let Some((name, text)) = body.strip_prefix("Note: ").and_then(changed_file) {
             self.changed_by_others(said, name, text);
+        } else {
+            self.told(body);
         }
     }
 

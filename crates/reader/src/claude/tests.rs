@@ -109,11 +109,13 @@ fn other_eyes_take_what_they_contradict() {
 #[test]
 fn a_program_that_prints_a_file_without_naming_it() {
     let mut talk = talk();
-    talk.judge.prints("./show 1", "/w/f");
+    let sight = |first, text: &str| Sight { path: "/w/f".to_owned(), first, text: text.to_owned() };
+    talk.judge.shows("./show 1", sight(None, "a\nb"));
+    talk.judge.shows("./show 2", sight(Some(2), "c"));
     talk.read(ALL, "1\ta\n2\tb\n3");
-    talk.shell("./show 1", "a\nb");
+    talk.shell("./show 1", "");
     assert_eq!(talk.marker(ALL, "unchanged, 3 lines"), "1:a|b|");
-    talk.shell("./show 1", "a\nc");
+    talk.shell("./show 2", "");
     assert!(talk.marker(ALL, "unchanged, 3 lines").contains("not visible"));
 }
 

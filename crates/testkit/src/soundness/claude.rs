@@ -16,6 +16,7 @@ mod world;
 pub use op::{Kind, script};
 
 use readproof_engine::HostSessions;
+use readproof_reader::claude::Sight;
 
 use self::{session::Session, world::World};
 use crate::{kept::Keep, op::Op, report::Report, run::Outcome, world::Broken};
@@ -50,6 +51,8 @@ struct Run {
     calls: usize,
     /// The conversations that our process follows.
     hook: HostSessions,
+    /// What commands showed of files.
+    sights: Vec<(String, Sight)>,
     /// How the model writes names, if not as they are.
     spelling: Option<usize>,
     /// Another hook alters what is read.
@@ -84,6 +87,7 @@ fn play(seed: u64, ops: &[Op<Kind>], keep: Keep) -> Result<Outcome<Kind>, Broken
         last: None,
         calls: 0,
         hook: HostSessions::default(),
+        sights: Vec::new(),
         spelling: None,
         other_hook: false,
         report: Report::default(),

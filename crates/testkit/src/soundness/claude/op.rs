@@ -50,6 +50,8 @@ pub enum Kind {
     Shell,
     /// The model sees another text by a program that names no file, we meet that text too, and the file goes back.
     Met,
+    /// The model sees another text by a command that does not name the file as it is, and the file goes back.
+    Eyes,
     /// A command of the model changes a file.
     ShellChange,
     /// The program tells of a change by itself.
@@ -93,7 +95,7 @@ pub enum Kind {
 }
 
 /// Kinds of operation, and how often each occurs.
-const WEIGHTS: [(Kind, usize); 40] = [
+const WEIGHTS: [(Kind, usize); 41] = [
     (Kind::Read, 22),
     (Kind::ReadAgain, 26),
     (Kind::ReadFromZero, 1),
@@ -114,6 +116,7 @@ const WEIGHTS: [(Kind, usize); 40] = [
     (Kind::Grep, 3),
     (Kind::Shell, 3),
     (Kind::Met, 2),
+    (Kind::Eyes, 3),
     (Kind::ShellChange, 3),
     (Kind::Pushed, 3),
     (Kind::Swallowed, 2),
@@ -137,7 +140,7 @@ const WEIGHTS: [(Kind, usize); 40] = [
 ];
 
 /// Once a result is seen to be cleared or altered, or a message cannot be verified, the conversation is plain.
-const EVENTS: [Kind; 34] = kinds(&WEIGHTS);
+const EVENTS: [Kind; 35] = kinds(&WEIGHTS);
 
 impl Event for Kind {
     const ALL: &'static [Self] = &EVENTS;

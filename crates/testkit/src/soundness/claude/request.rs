@@ -78,6 +78,8 @@ fn asks(tool: &str, input: &Value) -> Asks {
             Asks::Edit { path, old: word("old_string"), new: word("new_string"), all }
         }
         "Bash" => Asks::Shell { command: word("command") },
+        // The output of a command that runs on, or a tool of others.
+        "TaskOutput" => Asks::Shell { command: format!("{tool} {input}") },
         _ => Asks::Other,
     }
 }

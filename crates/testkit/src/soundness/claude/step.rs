@@ -6,6 +6,7 @@
 )]
 
 use readproof_engine::HostSessions;
+use readproof_reader::claude::Sight;
 
 use super::{Kind, Run, Step, session::CLEARED, session::Flaw, tools, turn::Wanted};
 use crate::{
@@ -44,6 +45,7 @@ impl Run {
             }
             Kind::Swallowed => self.swallowed(self.last.unwrap_or(name), random),
             Kind::OddName => self.odd_name(self.last.unwrap_or(name), random),
+            Kind::Eyes => self.eyes(self.last.unwrap_or(name), random),
             Kind::Met => self.met(name, random),
             Kind::SentOtherwise => self.sent_otherwise(self.last.unwrap_or(name), random),
             Kind::Walk => self.walk(name, random),
@@ -175,7 +177,6 @@ impl Run {
     /// Another text is seen by the model and met by us, and the file goes back; the model may edit it then.
     fn met(&mut self, name: &'static str, random: &mut Random) -> Step {
         let whole = Wanted::Read { name, offset: None, limit: None, race: false };
-        let at = self.world.names.iter().position(|other| *other == name).unwrap_or_default();
         self.world.look_around()?;
         self.turn(std::slice::from_ref(&whole), None, random)?;
         let Some(before) = self.world.truth(name).filter(|_| name != ".env") else { return self.idle() };
@@ -187,7 +188,8 @@ impl Run {
         self.world.look_around()?;
         let printed = self.world.truth(name).unwrap_or_default();
         self.say(format!("{name} changes outside, and we look at it"));
-        self.turn(&[Wanted::Shell { command: format!("./show {at}"), printed, code: 0 }], None, random)?;
+        let shows = self.shows(name, "./show", printed.clone(), (None, printed));
+        self.turn(&[shows], None, random)?;
         self.world.put(name, &before)?;
         self.say(format!("{name} goes back"));
         if random.below(2) == 0 {
@@ -197,6 +199,52 @@ impl Run {
             self.turn(&[want], None, random)?;
         }
         self.turn(&[whole], None, random)
+    }
+
+    /// A command with this output, that shows this of a file. A number behind it tells it from others.
+    fn shows(&mut self, name: &str, command: &str, printed: String, (first, text): (Option<u64>, String)) -> Wanted {
+        let number = self.sights.len();
+        let command = if command == "TaskOutput" { format!("{command} {number}") } else { format!("{command} # {number}") };
+        let path = self.world.path(name);
+        let known = match command.strip_prefix("TaskOutput ") {
+            Some(task) => format!("TaskOutput {}", serde_json::json!({"task_id": task})),
+            None => command.clone(),
+        };
+        self.sights.push((known, Sight { path, first, text }));
+        Wanted::Shell { command, printed, code: 0 }
+    }
+
+    /// The model sees another text of a file by a command that does not name it as it is, and the file goes back.
+    fn eyes(&mut self, name: &'static str, random: &mut Random) -> Step {
+        let Some(before) = self.world.truth(name).filter(|_| name != ".env") else { return self.idle() };
+        self.turn(&[Wanted::Read { name, offset: None, limit: None, race: false }], None, random)?;
+        if random.below(8) == 0 {
+            self.world.put(name, "")?;
+        } else {
+            self.world.change(name, random)?;
+        }
+        let text = self.world.truth(name).unwrap_or_default();
+        self.say(format!("{name} changes outside"));
+        let (stem, end) = name.split_once('.').unwrap_or((name, ""));
+        let rows = |mark: &str| (1..).zip(text.split('\n')).map(|(at, row)| format!("./{name}{mark}{at}:{row}\n")).collect::<String>();
+        let two = text.split('\n').take(2).collect::<Vec<_>>().join("\n");
+        let whole = (None, text.clone());
+        let shows = match random.below(10) {
+            0 => self.shows(name, &format!("cat {stem}\".\"{end}"), text.clone(), whole),
+            1 => self.shows(name, &format!("cat $PWD/{name}"), text.clone(), whole),
+            2 => self.shows(name, &format!("head -99 *.{end}"), text.clone(), whole),
+            3 => self.shows(name, &format!("cat {{x,{stem}}}.{end}"), text.clone(), whole),
+            4 => self.shows(name, "cat $(ls)", text.clone(), whole),
+            5 => self.shows(name, &format!("head -2 {name}"), two.clone(), (Some(1), two)),
+            6 => self.shows(name, "grep -rn '' .", rows(":"), whole),
+            7 => self.shows(name, "git diff", format!("diff --git a/{name} b/{name}\n{text}"), whole),
+            8 => self.shows(name, "ls | xargs cat", text.clone(), whole),
+            _ => self.shows(name, "TaskOutput", text.clone(), whole),
+        };
+        self.turn(&[shows], None, random)?;
+        self.world.put(name, &before)?;
+        self.say(format!("{name} goes back"));
+        self.read_some(name, None, random)
     }
 
     /// The program tells of a change behind the output of a command that has its tags.

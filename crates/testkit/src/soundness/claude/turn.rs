@@ -104,6 +104,9 @@ impl Run {
             Wanted::Write { name, content, .. } => {
                 ("Write", json!({"file_path": self.spelled(name), "content": content}))
             }
+            Wanted::Shell { command, .. } if command.starts_with("TaskOutput ") => {
+                ("TaskOutput", json!({"task_id": command.trim_start_matches("TaskOutput ")}))
+            }
             Wanted::Shell { command, .. } => ("Bash", json!({"command": command, "description": "d"})),
         };
         json!({"id": id, "input": input, "name": tool, "type": "tool_use"})
@@ -200,8 +203,8 @@ impl Run {
     fn judge(&mut self, pending: &BTreeMap<String, Pending>) -> Step {
         let sight = self.session().sight();
         let mut judge = Judge::new(&self.world.cwd()).of_person(&self.world.person());
-        for (at, name) in self.world.names.iter().enumerate() {
-            judge.prints(&format!("./show {at}"), &self.world.path(name));
+        for (command, sight) in &self.sights {
+            judge.shows(command, sight.clone());
         }
         for (call, rebuilt) in judged(&sight, judge) {
             let Some(asked) = pending.get(&call) else { continue };
