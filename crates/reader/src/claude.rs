@@ -247,10 +247,12 @@ impl Judge {
         }
     }
 
-    /// Whether another call of the same message changes this file.
+    /// Whether another call of the same message changes this file, or may show it.
     fn changed_beside(&self, call: &str, path: &str) -> bool {
         let changes = |other: &Call| match &other.asks {
             Asks::Write { path, .. } | Asks::Edit { path, .. } => Some(path.clone()),
+            // Only these are known to show no text.
+            Asks::Shell { command } if !["ls", "pwd"].contains(&command.as_str()) => Some(path.to_owned()),
             Asks::Read { .. } | Asks::Shell { .. } | Asks::Other => None,
         };
         let of_message = self.batch.iter().any(|other| other.id == call);
@@ -283,7 +285,7 @@ impl Judge {
             wire::Result::Marker(marker) => {
                 let mut view = self.views.get(path).cloned().unwrap_or_default();
                 let rebuilt = if beside {
-                    Err(Complaint("the file is changed in the same message".to_owned()))
+                    Err(Complaint("the file is changed or shown in the same message".to_owned()))
                 } else {
                     rebuilt(&mut view, path, (first, limit), &marker)
                 };

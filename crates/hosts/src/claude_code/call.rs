@@ -6,6 +6,8 @@ use readproof_core::{
 };
 use serde::Deserialize;
 
+use super::shell::Reach;
+
 /// A tool of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tool {
@@ -41,6 +43,16 @@ impl Tool {
     /// Whether it is about one file that it names.
     pub(super) fn is_of_a_file(self) -> bool {
         self == Self::Read || self.changes()
+    }
+
+    /// Whether it may show text of files that it does not name. What it shows is not known yet.
+    pub(super) fn may_show(self, input: Option<&Input>) -> bool {
+        match self {
+            Self::Shell => input.and_then(|input| input.command.as_deref()).map(Reach::of) != Some(Reach::Nothing),
+            Self::Grep => input.is_none_or(|input| input.output_mode.as_deref() == Some("content")),
+            Self::Other => true,
+            Self::Read | Self::Edit | Self::MultiEdit | Self::Write | Self::Notebook | Self::Blind => false,
+        }
     }
 
     /// Whether it changes the file that it names.

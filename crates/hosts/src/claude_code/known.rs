@@ -27,6 +27,8 @@ pub struct Sibling {
     /// The file that it names.
     pub path: Option<PathKey>,
     pub changes: bool,
+    /// Whether it may show text of any file.
+    pub shows: bool,
 }
 
 /// The message because of which something is held.
@@ -90,8 +92,9 @@ impl Transcript {
         let others = self.calls.iter().filter(|(id, other)| &***id != call && same(other));
         let sibling = |other: &super::transcript::Call| {
             let input = other.input.get(source).and_then(|raw| Input::parse(&raw));
+            let shows = other.tool.may_show(input.as_ref());
             let path = input.and_then(|input| self.file(input.file()?));
-            Sibling { path, changes: other.tool.changes() }
+            Sibling { path, changes: other.tool.changes(), shows }
         };
         others.map(|(_, other)| sibling(other)).collect()
     }

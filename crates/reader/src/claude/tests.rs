@@ -164,6 +164,19 @@ fn numbers_from_zero_place_nothing() {
 }
 
 #[test]
+fn a_command_in_the_same_message() {
+    let mut talk = talk();
+    talk.read(ALL, "1\ta\n2\tb\n3");
+    talk.judge.see(&Seen::Message);
+    let read = Asks::Read { path: "/w/f".to_owned(), offset: None, limit: None };
+    let command = "make".to_owned();
+    talk.judge.see(&Seen::Call(Call { id: "x".to_owned(), asks: Asks::Shell { command } }));
+    talk.judge.see(&Seen::Call(Call { id: "y".to_owned(), asks: read }));
+    let marker = Some("0\t[readcache: unchanged, 3 lines]".to_owned());
+    assert!(talk.judge.see(&Seen::Result { call: "y".to_owned(), text: marker, failed: false }).unwrap().is_err());
+}
+
+#[test]
 fn a_change_in_the_same_message() {
     let mut talk = talk();
     talk.read(ALL, "1\ta\n2\tb\n3");

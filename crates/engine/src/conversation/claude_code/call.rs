@@ -11,7 +11,7 @@ use readproof_core::{
     text::{ContentHash, Text},
 };
 use readproof_disk::{Create, FileRef, Loaded, Snapshot};
-use readproof_hosts::claude_code::{Known, text_of_read};
+use readproof_hosts::claude_code::{Known, Sibling, text_of_read};
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
@@ -83,7 +83,10 @@ impl<'t> HostReadCall<'t> {
         }
         // The model sees the results of one message together.
         let beside = transcript.siblings(&self.read.call, lines);
-        if other || beside.iter().any(|call| call.changes && call.path.as_ref().is_none_or(|path| *path == key)) {
+        let may_show = |call: &Sibling| {
+            call.shows || (call.changes && call.path.as_ref().is_none_or(|path| *path == key))
+        };
+        if other || beside.iter().any(may_show) {
             return Err(Reason::NotConfirmed);
         }
         let known = transcript.known_at_call(&self.read.call, lines).map_err(reason)?;

@@ -286,7 +286,10 @@ impl Run {
         for _ in 0..2 + random.below(3) {
             let Some(name) = random.pick(&names).copied() else { continue };
             let name = if random.below(2) == 0 { self.last.unwrap_or(name) } else { name };
-            if random.below(5) == 0 {
+            if random.below(9) == 0 && name != ".env" {
+                let text = self.world.truth(name).unwrap_or_default();
+                wanted.push(self.shows(name, &format!("cat {name}"), text.clone(), (None, text)));
+            } else if random.below(5) == 0 {
                 wanted.extend(self.some_change(Kind::Edit, name, random));
             } else {
                 wanted.push(self.some_read(name, random));
