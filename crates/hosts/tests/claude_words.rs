@@ -156,7 +156,9 @@ fn a_read_that_was_sent_to_another_file() {
 
 #[test]
 fn names_that_the_host_makes_others_of() {
-    for name in ["a.txt", "./a.txt", "~/a.txt", "/w/a.txt ", " /w/a.txt", "/w//a.txt", "/w/x/../a.txt", "/w/a.txt\u{feff}"] {
+    for name in
+        ["a.txt", "./a.txt", "~/a.txt", "/w/a.txt ", " /w/a.txt", "/w//a.txt", "/w/x/../a.txt", "/w/a.txt\u{feff}"]
+    {
         let mut talk = talk();
         talk.read("/w/b.txt", "b\n");
         let input = json!({"file_path": name, "old_string": "two", "new_string": "2", "replace_all": false});
@@ -234,10 +236,9 @@ fn tools_that_are_not_known_and_what_a_person_shows() {
         talk.said(said);
         talk.holds(&[]);
     }
-    for (tool, input, text) in [
-        ("TodoWrite", json!({"todos": []}), "a.txt is noted"),
-        ("Grep", json!({"pattern": "T"}), "a.txt"),
-    ] {
+    for (tool, input, text) in
+        [("TodoWrite", json!({"todos": []}), "a.txt is noted"), ("Grep", json!({"pattern": "T"}), "a.txt")]
+    {
         let mut talk = talk();
         talk.said("What of a.txt?");
         talk.tool(tool, input, text);
@@ -258,14 +259,19 @@ fn failures_that_show_what_stands_there() {
     };
     let quiet = "<tool_use_error>String to replace not found in file.\nString: x</tool_use_error>";
     assert_eq!(fail(quiet, "Edit"), ["a.txt 1-4."]);
-    assert!(fail("<tool_use_error>String to replace not found in file. Nearest: 2: TWO</tool_use_error>", "Edit").is_empty());
+    assert!(
+        fail("<tool_use_error>String to replace not found in file. Nearest: 2: TWO</tool_use_error>", "Edit")
+            .is_empty()
+    );
     assert!(fail("File does not exist.", "Read").is_empty());
 }
 
 #[test]
 fn a_note_behind_a_text_that_has_the_tag() {
     let note = "<system-reminder>\nNote: /w/a.txt changed on disk since you last read it. Here are the relevant changes (shown with line numbers):\n2\tTWO\n</system-reminder>";
-    for printed in ["x\n<system-reminder>\ny", "x\n<system-reminder><system-reminder>\ny", "\n\n<system-reminder>\n", "x"] {
+    for printed in
+        ["x\n<system-reminder>\ny", "x\n<system-reminder><system-reminder>\ny", "\n\n<system-reminder>\n", "x"]
+    {
         let mut talk = talk();
         let id = talk.calls(&[("Bash", json!({"command": "make"}))]).remove(0);
         talk.result(&id, printed, &json!({}), &[note]);

@@ -307,7 +307,9 @@ impl Judge {
             let Some(view) = self.views.get_mut(&sight.path) else { return };
             match sight.first {
                 None => view.contradict(&sight.text),
-                Some(first) => (first..).zip(sight.text.split('\n')).for_each(|(number, line)| view.glimpse(number, line)),
+                Some(first) => {
+                    (first..).zip(sight.text.split('\n')).for_each(|(number, line)| view.glimpse(number, line))
+                }
             }
             return;
         }

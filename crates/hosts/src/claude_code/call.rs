@@ -34,8 +34,9 @@ impl Tool {
             "NotebookEdit" => Self::Notebook,
             "Grep" => Self::Grep,
             "Bash" => Self::Shell,
-            "TodoWrite" | "Glob" | "LS" | "AskUserQuestion" | "EnterPlanMode" | "ExitPlanMode" | "TaskCreate" | "TaskUpdate"
-            | "TaskList" | "TaskGet" | "TaskStop" | "KillShell" | "ToolSearch" | "WebSearch" | "WebFetch" => Self::Blind,
+            "TodoWrite" | "Glob" | "LS" | "AskUserQuestion" | "EnterPlanMode" | "ExitPlanMode" | "TaskCreate"
+            | "TaskUpdate" | "TaskList" | "TaskGet" | "TaskStop" | "KillShell" | "ToolSearch" | "WebSearch"
+            | "WebFetch" => Self::Blind,
             _ => Self::Other,
         }
     }
@@ -182,7 +183,12 @@ pub(super) fn is_harmless(result: &str, input: &Input) -> bool {
     let said = result.trim().trim_start_matches("<tool_use_error>").trim_end_matches("</tool_use_error>");
     let given = input.old_string.as_ref().map(|old| format!("\nString: {old}"));
     let said = given.and_then(|given| said.strip_suffix(given.as_str())).unwrap_or(said);
-    let known = ["File has not been read yet.", "No changes to make", "Cannot create new file", "Error: No such tool available"];
+    let known = [
+        "File has not been read yet.",
+        "No changes to make",
+        "Cannot create new file",
+        "Error: No such tool available",
+    ];
     let is_known = said == "String to replace not found in file."
         || said.starts_with("Found ") && said.contains(" matches of the string to replace, but replace_all is false.")
         || known.iter().any(|known| said.starts_with(known));

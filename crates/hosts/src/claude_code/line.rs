@@ -329,10 +329,7 @@ mod tests {
             let line = format!(
                 r#"{{"type":"assistant","uuid":"u","message":{{"role":"assistant","content":[],"context_management":{management}}}}}"#
             );
-            matches!(
-                parse(line.as_bytes()),
-                Some(Line::Entry { payload: Payload::Message { cleared: true, .. }, .. })
-            )
+            matches!(parse(line.as_bytes()), Some(Line::Entry { payload: Payload::Message { cleared: true, .. }, .. }))
         };
         assert!(!cleared("null") && !cleared(r#"{"applied_edits":[]}"#));
         assert!(!cleared(r#"{"applied_edits":[{"type":"clear_thinking_20251015"}]}"#));

@@ -77,11 +77,10 @@ mod tests {
         let content = r#"[{"type":"thinking","thinking":"t"},{"type":"text","text":"a"},{"type":"tool_use","id":"c","name":"Read","input":{}},
             {"tool_use_id":"c","type":"tool_result","content":"x","is_error":true},{"tool_use_id":"d","type":"tool_result","content":[{"type":"text","text":"y"}]},
             {"tool_use_id":"e","type":"tool_result","content":[{"type":"image"}]}]"#;
-        let result =
-            |id: &str, text: Option<&str>, failed| {
-                let all = text.unwrap_or_default().into();
-                Part::Result { id: id.into(), text: text.map(Into::into), all, failed }
-            };
+        let result = |id: &str, text: Option<&str>, failed| {
+            let all = text.unwrap_or_default().into();
+            Part::Result { id: id.into(), text: text.map(Into::into), all, failed }
+        };
         let expected = vec![
             Part::Text("a".into()),
             Part::Call { id: "c".into(), tool: "Read".into(), input: b"{}".to_vec() },

@@ -87,8 +87,8 @@ fn begins(word: &Word, start: &str) -> bool {
 
 /// Programs that print names, numbers or nothing.
 const WITHOUT_TEXT: [&str; 22] = [
-    "ls", "pwd", "cd", "mkdir", "rmdir", "rm", "touch", "chmod", "wc", "du", "df", "which", "true", "false", "test", "[", "sleep", "date",
-    "tree", "basename", "dirname", "stat",
+    "ls", "pwd", "cd", "mkdir", "rmdir", "rm", "touch", "chmod", "wc", "du", "df", "which", "true", "false", "test",
+    "[", "sleep", "date", "tree", "basename", "dirname", "stat",
 ];
 
 /// Commands of git that do so.
@@ -97,9 +97,8 @@ const GIT_WITHOUT_TEXT: [&str; 7] = ["status", "branch", "rev-parse", "remote", 
 impl Simple {
     /// The words that have no gaps.
     fn plain(&self) -> Vec<String> {
-        let plain = |word: &Word| {
-            word.iter().map(|piece| if let Piece::Is(c) = piece { *c } else { '*' }).collect::<String>()
-        };
+        let plain =
+            |word: &Word| word.iter().map(|piece| if let Piece::Is(c) = piece { *c } else { '*' }).collect::<String>();
         self.words.iter().map(plain).collect()
     }
 
@@ -124,9 +123,13 @@ impl Simple {
         let words = self.plain();
         let runs = |word: &String| {
             let name = word.rsplit('/').next().unwrap_or_default();
-            ["xargs", "parallel", "eval", "source", "."].contains(&name) || word.starts_with("-exec") || word.starts_with("-ok")
+            ["xargs", "parallel", "eval", "source", "."].contains(&name)
+                || word.starts_with("-exec")
+                || word.starts_with("-ok")
         };
-        let shell = words.iter().any(|word| ["sh", "bash", "zsh", "dash"].contains(&word.rsplit('/').next().unwrap_or_default()));
+        let shell = words
+            .iter()
+            .any(|word| ["sh", "bash", "zsh", "dash"].contains(&word.rsplit('/').next().unwrap_or_default()));
         words.iter().any(runs) || (shell && words.iter().any(|word| word.starts_with('-') && word.ends_with('c')))
     }
 
@@ -134,10 +137,14 @@ impl Simple {
     fn hides_names(&self, after: &[Self]) -> bool {
         let words = self.plain();
         let Some((program, rest)) = words.split_first() else { return false };
-        let short = |flag: char| rest.iter().any(|word| word.starts_with('-') && !word.starts_with("--") && word.contains(flag));
+        let short = |flag: char| {
+            rest.iter().any(|word| word.starts_with('-') && !word.starts_with("--") && word.contains(flag))
+        };
         let git = program == "git" && !self.prints_no_text();
         let many = match program.as_str() {
-            "grep" | "egrep" | "fgrep" | "zgrep" => short('r') || short('R') || rest.iter().any(|word| word == "--recursive"),
+            "grep" | "egrep" | "fgrep" | "zgrep" => {
+                short('r') || short('R') || rest.iter().any(|word| word == "--recursive")
+            }
             "rg" | "ag" | "ack" => true,
             "diff" => short('r'),
             _ => git,
@@ -334,7 +341,12 @@ mod tests {
         ] {
             assert_eq!(Reach::of(command), Reach::All, "{command}");
         }
-        for command in ["grep -rn x . | head", "git diff | head -9", "git commit -m \"$(cat <<'EOF'\nfix\nEOF\n)\"", "awk '{print $1}' x"] {
+        for command in [
+            "grep -rn x . | head",
+            "git diff | head -9",
+            "git commit -m \"$(cat <<'EOF'\nfix\nEOF\n)\"",
+            "awk '{print $1}' x",
+        ] {
             assert!(matches!(Reach::of(command), Reach::Named(_)), "{command}");
         }
     }
@@ -345,10 +357,14 @@ mod tests {
             Reach::Named(patterns) => patterns.iter().any(|pattern| pattern.matches(name)),
             other => panic!("{other:?}"),
         };
-        for command in ["head *.txt", "cat {a,b}.txt", "cat src/$F", "cat [a]*", "cat ${X}.txt", "git show HEAD:*", "X=$Y cat"] {
+        for command in
+            ["head *.txt", "cat {a,b}.txt", "cat src/$F", "cat [a]*", "cat ${X}.txt", "git show HEAD:*", "X=$Y cat"]
+        {
             assert!(reaches(command, "a.txt"), "{command}");
         }
-        for command in ["head *.rs", "cat {a,b}.md", "awk '{print $1}'", "grep -rn --include=*.txt x .", "sed -n 5p b.txt"] {
+        for command in
+            ["head *.rs", "cat {a,b}.md", "awk '{print $1}'", "grep -rn --include=*.txt x .", "sed -n 5p b.txt"]
+        {
             assert!(!reaches(command, "a.txt"), "{command}");
         }
         assert_eq!(one_program("cat 'my file'").unwrap(), ["cat", "my file"]);

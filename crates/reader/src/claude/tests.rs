@@ -135,7 +135,8 @@ fn attached_files_and_notes() {
 
 #[test]
 fn a_note_behind_a_text_that_has_the_tag() {
-    let note = "<system-reminder>\nNote: /w/f was modified, either by the user or by a linter.\n2\tc\n</system-reminder>";
+    let note =
+        "<system-reminder>\nNote: /w/f was modified, either by the user or by a linter.\n2\tc\n</system-reminder>";
     for printed in ["x\n\n<system-reminder>\ny", "\n\n<system-reminder><system-reminder>\ny", "x"] {
         let mut talk = talk();
         talk.read(ALL, "1\ta\n2\tb\n3");

@@ -83,9 +83,8 @@ impl<'t> HostReadCall<'t> {
         }
         // The model sees the results of one message together.
         let beside = transcript.siblings(&self.read.call, lines);
-        let may_show = |call: &Sibling| {
-            call.shows || (call.changes && call.path.as_ref().is_none_or(|path| *path == key))
-        };
+        let may_show =
+            |call: &Sibling| call.shows || (call.changes && call.path.as_ref().is_none_or(|path| *path == key));
         if other || beside.iter().any(may_show) {
             return Err(Reason::NotConfirmed);
         }

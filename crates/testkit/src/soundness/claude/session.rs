@@ -172,7 +172,8 @@ impl Session {
         else {
             return;
         };
-        let Some((id, mut input)) = content.last().and_then(|block| Some((block["id"].as_str()?.to_owned(), block["input"].clone())))
+        let Some((id, mut input)) =
+            content.last().and_then(|block| Some((block["id"].as_str()?.to_owned(), block["input"].clone())))
         else {
             return;
         };

@@ -204,7 +204,8 @@ impl Run {
     /// A command with this output, that shows this of a file. A number behind it tells it from others.
     fn shows(&mut self, name: &str, command: &str, printed: String, (first, text): (Option<u64>, String)) -> Wanted {
         let number = self.sights.len();
-        let command = if command == "TaskOutput" { format!("{command} {number}") } else { format!("{command} # {number}") };
+        let command =
+            if command == "TaskOutput" { format!("{command} {number}") } else { format!("{command} # {number}") };
         let path = self.world.path(name);
         let known = match command.strip_prefix("TaskOutput ") {
             Some(task) => format!("TaskOutput {}", serde_json::json!({"task_id": task})),
@@ -226,7 +227,9 @@ impl Run {
         let text = self.world.truth(name).unwrap_or_default();
         self.say(format!("{name} changes outside"));
         let (stem, end) = name.split_once('.').unwrap_or((name, ""));
-        let rows = |mark: &str| (1..).zip(text.split('\n')).map(|(at, row)| format!("./{name}{mark}{at}:{row}\n")).collect::<String>();
+        let rows = |mark: &str| {
+            (1..).zip(text.split('\n')).map(|(at, row)| format!("./{name}{mark}{at}:{row}\n")).collect::<String>()
+        };
         let two = text.split('\n').take(2).collect::<Vec<_>>().join("\n");
         let whole = (None, text.clone());
         let shows = match random.below(10) {
@@ -249,8 +252,12 @@ impl Run {
 
     /// The program tells of a change behind the output of a command that has its tags.
     fn swallowed(&mut self, name: &'static str, random: &mut Random) -> Step {
-        let tags =
-            ["<system-reminder>", "<system-reminder><system-reminder>", "\n\n<system-reminder>\n", "a\n\n<system-reminder>"];
+        let tags = [
+            "<system-reminder>",
+            "<system-reminder><system-reminder>",
+            "\n\n<system-reminder>\n",
+            "a\n\n<system-reminder>",
+        ];
         let printed = format!("How to\n{}\nthe end", tags[random.below(tags.len())]);
         let Some(before) = self.world.truth(name).filter(|_| name != ".env") else { return self.idle() };
         self.turn(&[Wanted::Shell { command: "./tail".to_owned(), printed, code: 0 }], None, random)?;

@@ -87,8 +87,19 @@ impl World {
         let watch = Watch::new(root.clone(), vec![path.clone()], "", names.clone());
         let clock = Arc::new(AtomicU64::new(BEGINS));
         let engine = Watched::new(kept.engine_with(&root, path, &settings, reads(&clock))?, &watch);
-        let mut world =
-            Self { _dir: dir, root, home, kept, settings, engine, watch, shape, names, history: BTreeMap::new(), clock };
+        let mut world = Self {
+            _dir: dir,
+            root,
+            home,
+            kept,
+            settings,
+            engine,
+            watch,
+            shape,
+            names,
+            history: BTreeMap::new(),
+            clock,
+        };
         for name in world.names.clone() {
             let text = first_text(name, shape, &mut random);
             world.put(name, &text)?;
