@@ -121,12 +121,14 @@ impl Simple {
     /// Whether it runs other commands, or files are named by what another one prints.
     fn hands_on(&self) -> bool {
         let words = self.plain();
+        let first = words.first().map(String::as_str);
         let runs = |word: &String| {
             let name = word.rsplit('/').next().unwrap_or_default();
-            ["xargs", "parallel", "eval", "source", "."].contains(&name)
-                || word.starts_with("-exec")
-                || word.starts_with("-ok")
+            ["xargs", "parallel"].contains(&name) || word.starts_with("-exec") || word.starts_with("-ok")
         };
+        if first.is_some_and(|first| ["eval", "source", "."].contains(&first)) {
+            return true;
+        }
         let shell = words
             .iter()
             .any(|word| ["sh", "bash", "zsh", "dash"].contains(&word.rsplit('/').next().unwrap_or_default()));
