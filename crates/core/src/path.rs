@@ -187,6 +187,12 @@ fn percent_decoded(path: &str) -> Option<String> {
     String::from_utf8(out).ok()
 }
 
+/// A name with every character composed.
+#[must_use]
+pub fn composed(name: &str) -> String {
+    name.nfc().collect()
+}
+
 /// The absolute name, with `.` and `..` resolved as text: no link is followed.
 #[must_use]
 pub fn resolve(name: &str, cwd: &str) -> String {

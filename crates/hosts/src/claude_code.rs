@@ -21,6 +21,7 @@ mod message;
 mod numbered;
 mod request;
 mod settle;
+mod shell;
 mod state;
 mod transcript;
 

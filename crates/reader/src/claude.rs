@@ -61,6 +61,17 @@ pub enum Asks {
     Other,
 }
 
+/// What a command shows of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sight {
+    /// The file.
+    pub path: String,
+    /// The number of the first line; `None` if it is all of the file.
+    pub first: Option<u64>,
+    /// The lines.
+    pub text: String,
+}
+
 /// One block of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Seen {
@@ -99,6 +110,10 @@ pub struct Rebuilt {
 pub struct Judge {
     /// The folder that relative names of shell commands start from.
     cwd: String,
+    /// The folder that `~` means.
+    home: String,
+    /// What commands show of files, where their own words do not tell.
+    sights: BTreeMap<String, Sight>,
     views: BTreeMap<String, View>,
     /// The calls of the newest message of the model.
     batch: Vec<Call>,
@@ -117,6 +132,17 @@ impl Judge {
         Self { cwd: cwd.to_owned(), ..Self::default() }
     }
 
+    /// What `~` means.
+    #[must_use]
+    pub fn of_person(self, home: &str) -> Self {
+        Self { home: home.to_owned(), ..self }
+    }
+
+    /// This command shows this of a file, whatever its words are.
+    pub fn shows(&mut self, command: &str, sight: Sight) {
+        self.sights.insert(command.to_owned(), sight);
+    }
+
     /// Takes in the next block. What a marker stands for is returned, or why nobody can know.
     pub fn see(&mut self, seen: &Seen) -> Option<Result<Rebuilt, Complaint>> {
         match seen {
@@ -126,6 +152,7 @@ impl Judge {
             }
             Seen::Text(text) => self.said(text),
             Seen::Call(call) => {
+                let call = Call { asks: self.placed(&call.asks), ..call.clone() };
                 self.batch.push(call.clone());
                 self.calls.insert(call.id.clone(), call.asks.clone());
             }
@@ -146,6 +173,35 @@ impl Judge {
     #[must_use]
     pub fn retracts(&self) -> bool {
         self.retracted
+    }
+
+    /// A call with the name that the program makes of what the model wrote.
+    fn placed(&self, asks: &Asks) -> Asks {
+        let mut asks = asks.clone();
+        match &mut asks {
+            Asks::Read { path, .. } | Asks::Write { path, .. } | Asks::Edit { path, .. } => *path = self.place(path),
+            Asks::Shell { .. } | Asks::Other => {}
+        }
+        asks
+    }
+
+    /// Without blanks around it, from the folder of the conversation or of the person, without `.`, `..` and empty parts.
+    fn place(&self, name: &str) -> String {
+        let name = name.trim();
+        let whole = match (name.strip_prefix("~/"), name.starts_with('/')) {
+            (Some(rest), _) => format!("{}/{rest}", self.home),
+            (None, true) => name.to_owned(),
+            (None, false) => format!("{}/{name}", self.cwd),
+        };
+        let mut parts: Vec<&str> = Vec::new();
+        for part in whole.split('/') {
+            match part {
+                "" | "." => {}
+                ".." => drop(parts.pop()),
+                other => parts.push(other),
+            }
+        }
+        format!("/{}", parts.join("/"))
     }
 
     /// These lines of a file, if they are all visible.
@@ -210,10 +266,12 @@ impl Judge {
         }
     }
 
-    /// Whether another call of the same message changes this file.
+    /// Whether another call of the same message changes this file, or may show it.
     fn changed_beside(&self, call: &str, path: &str) -> bool {
         let changes = |other: &Call| match &other.asks {
             Asks::Write { path, .. } | Asks::Edit { path, .. } => Some(path.clone()),
+            // Only these are known to show no text.
+            Asks::Shell { command } if !["ls", "pwd"].contains(&command.as_str()) => Some(path.to_owned()),
             Asks::Read { .. } | Asks::Shell { .. } | Asks::Other => None,
         };
         let of_message = self.batch.iter().any(|other| other.id == call);
@@ -246,7 +304,7 @@ impl Judge {
             wire::Result::Marker(marker) => {
                 let mut view = self.views.get(path).cloned().unwrap_or_default();
                 let rebuilt = if beside {
-                    Err(Complaint("the file is changed in the same message".to_owned()))
+                    Err(Complaint("the file is changed or shown in the same message".to_owned()))
                 } else {
                     rebuilt(&mut view, path, (first, limit), &marker)
                 };
@@ -264,6 +322,16 @@ impl Judge {
         let name = |word: &str| {
             if word.starts_with('/') { word.to_owned() } else { format!("{}/{word}", self.cwd) }
         };
+        if let Some(sight) = self.sights.get(command) {
+            let Some(view) = self.views.get_mut(&sight.path) else { return };
+            match sight.first {
+                None => view.contradict(&sight.text),
+                Some(first) => {
+                    (first..).zip(sight.text.split('\n')).for_each(|(number, line)| view.glimpse(number, line))
+                }
+            }
+            return;
+        }
         match words.as_slice() {
             ["cat", path] if !failed => {
                 if let Some(view) = self.views.get_mut(&name(path)) {

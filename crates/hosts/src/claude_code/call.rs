@@ -6,6 +6,8 @@ use readproof_core::{
 };
 use serde::Deserialize;
 
+use super::shell::Reach;
+
 /// A tool of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tool {
@@ -16,6 +18,8 @@ pub(super) enum Tool {
     Notebook,
     Grep,
     Shell,
+    /// It shows no text of files of the workspace.
+    Blind,
     /// What it shows, if it shows text of files, cannot be placed.
     Other,
 }
@@ -30,7 +34,25 @@ impl Tool {
             "NotebookEdit" => Self::Notebook,
             "Grep" => Self::Grep,
             "Bash" => Self::Shell,
+            "TodoWrite" | "Glob" | "LS" | "AskUserQuestion" | "EnterPlanMode" | "ExitPlanMode" | "TaskCreate"
+            | "TaskUpdate" | "TaskList" | "TaskGet" | "TaskStop" | "KillShell" | "ToolSearch" | "WebSearch"
+            | "WebFetch" => Self::Blind,
             _ => Self::Other,
+        }
+    }
+
+    /// Whether it is about one file that it names.
+    pub(super) fn is_of_a_file(self) -> bool {
+        self == Self::Read || self.changes()
+    }
+
+    /// Whether it may show text of files that it does not name. What it shows is not known yet.
+    pub(super) fn may_show(self, input: Option<&Input>) -> bool {
+        match self {
+            Self::Shell => input.and_then(|input| input.command.as_deref()).map(Reach::of) != Some(Reach::Nothing),
+            Self::Grep => input.is_none_or(|input| input.output_mode.as_deref() == Some("content")),
+            Self::Other => true,
+            Self::Read | Self::Edit | Self::MultiEdit | Self::Write | Self::Notebook | Self::Blind => false,
         }
     }
 
@@ -38,7 +60,7 @@ impl Tool {
     pub(super) fn changes(self) -> bool {
         match self {
             Self::Edit | Self::MultiEdit | Self::Write | Self::Notebook => true,
-            Self::Read | Self::Grep | Self::Shell | Self::Other => false,
+            Self::Read | Self::Grep | Self::Shell | Self::Blind | Self::Other => false,
         }
     }
 }
@@ -151,9 +173,26 @@ impl Made {
                     && all(self.replace_all) == all(input.replace_all)
             }
             Tool::MultiEdit => self.edits.is_some() && self.edits == input.edits,
-            Tool::Read | Tool::Notebook | Tool::Grep | Tool::Shell | Tool::Other => false,
+            Tool::Read | Tool::Notebook | Tool::Grep | Tool::Shell | Tool::Blind | Tool::Other => false,
         }
     }
+}
+
+/// Whether the result of a change that failed says nothing of the file but what the call itself has.
+pub(super) fn is_harmless(result: &str, input: &Input) -> bool {
+    let said = result.trim().trim_start_matches("<tool_use_error>").trim_end_matches("</tool_use_error>");
+    let given = input.old_string.as_ref().map(|old| format!("\nString: {old}"));
+    let said = given.and_then(|given| said.strip_suffix(given.as_str())).unwrap_or(said);
+    let known = [
+        "File has not been read yet.",
+        "No changes to make",
+        "Cannot create new file",
+        "Error: No such tool available",
+    ];
+    let is_known = said == "String to replace not found in file."
+        || said.starts_with("Found ") && said.contains(" matches of the string to replace, but replace_all is false.")
+        || known.iter().any(|known| said.starts_with(known));
+    is_known && !said.contains('\n')
 }
 
 /// How results of changes end if the host thinks that the model knows the file.

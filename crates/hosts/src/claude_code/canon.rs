@@ -30,6 +30,12 @@ pub(super) fn append_blocks(content: &[u8], blocks: &mut Vec<u8>) -> Option<()> 
     scan.is_done().then_some(())
 }
 
+/// Whether two values are printed in the same way.
+pub(super) fn is_same(one: &[u8], other: &[u8]) -> bool {
+    let (mut printed, mut also) = (Vec::new(), Vec::new());
+    one == other || (append(one, &mut printed).is_some() && append(other, &mut also).is_some() && printed == also)
+}
+
 fn comma(blocks: &mut Vec<u8>) {
     if !blocks.is_empty() {
         blocks.push(b',');
@@ -113,6 +119,12 @@ mod tests {
         check("\"plain\"", Some("\"plain\""));
         check(r#"[{"a": 1}]"#, None);
         check("[", None);
+    }
+
+    #[test]
+    fn values_that_are_the_same() {
+        assert!(is_same(br#"{"a":1,"b":"x"}"#, br#"{"b":"x","a":1}"#));
+        assert!(!is_same(br#"{"a":1}"#, br#"{"a":2}"#) && !is_same(b"{", br#"{"a":1}"#));
     }
 
     #[test]

@@ -1,80 +1,98 @@
-//! What the model sees of files other than by reading them: searches and shells. It never adds anything. Lines that are seen to
-//! be other than those held are held no more, and if it cannot be told which lines were seen, nothing of the file is.
+//! What the model sees of files other than by reading them: commands, searches, tools of others, what a person runs. It never adds
+//! anything. A file that may have been shown is held no more, unless what was shown is provably what is held.
 
-use readproof_core::{
-    knowledge::Event,
-    path::PathKey,
-    scope::{Lines, Scope},
-};
+use readproof_core::path::PathKey;
 
 use super::{
     call::{Input, Tool},
-    numbered::without_reminders,
+    shell::{Reach, one_program, unquoted},
     state::Step,
+    transcript::last_part,
 };
 
+/// How the host begins its note about files that a command changed.
+const MODIFIED: &str = "[This command modified ";
+
 impl Step<'_> {
-    pub(super) fn other_eyes(&mut self, tool: Tool, input: &Input, text: Option<&str>) {
-        let Some(text) = text else { return };
-        let shown = without_reminders(text);
-        let files: Vec<PathKey> = self.held.knowledge.paths().map(|(path, _)| path.clone()).collect();
-        for path in files {
-            if tool == Tool::Grep {
-                self.searched(&path, input, shown);
-            } else if input.command.as_deref().is_some_and(|command| names(command, &path)) {
-                let all = input.command.as_deref().is_some_and(prints_all);
-                // A command that prints whole files and prints nothing says that the file is empty.
-                if !says_something(shown) && !all {
-                    continue;
-                }
-                let held = self.assembled(&path).filter(|held| held.whole);
-                // The shell's output is trimmed on both sides.
-                let same = |held: &str| if all { held.trim() == shown.trim() } else { held.contains(shown.trim()) };
-                if !held.is_some_and(|held| same(held.text.as_str())) {
-                    self.void(path);
-                }
+    /// A result of a tool that is not the host's own `Read`, `Edit` or `Write`. `shown` is all of its text.
+    pub(super) fn other_eyes(&mut self, tool: Tool, input: &Input, shown: &str) {
+        match tool {
+            Tool::Blind => {}
+            // Without it, only names and numbers are shown.
+            Tool::Grep if input.output_mode.as_deref() != Some("content") => {}
+            Tool::Grep => {
+                let place = input.path.as_deref().unwrap_or_default();
+                self.void_seen(|name| place.contains(name) || shown.contains(name));
+            }
+            Tool::Shell => match input.command.as_deref() {
+                Some(command) => self.ran(command, shown),
+                None => self.void_seen(|_| true),
+            },
+            Tool::Other => self.void_seen(|_| true),
+            Tool::Read | Tool::Edit | Tool::MultiEdit | Tool::Write | Tool::Notebook => {}
+        }
+    }
+
+    fn ran(&mut self, command: &str, shown: &str) {
+        let said = unquoted(command);
+        match Reach::of(command) {
+            Reach::Nothing if shown.contains(MODIFIED) => self.void_seen(|name| shown.contains(name)),
+            Reach::Nothing => {}
+            Reach::All => self.void_seen(|_| true),
+            Reach::Named(patterns) => {
+                let same = self.confirmed(command, shown);
+                let named = |name: &str| said.contains(name) || shown.contains(name);
+                let seen = |name: &str| named(name) || patterns.iter().any(|pattern| pattern.matches(name));
+                self.void_seen_but(seen, same.as_ref());
             }
         }
     }
 
-    /// Lines that a search found: `name:number:line`, with `-` for lines around them, or without the name in a single file.
-    fn searched(&mut self, path: &PathKey, input: &Input, shown: &str) {
-        if input.output_mode.as_deref() != Some("content") {
-            return;
-        }
-        let single = input.path.as_deref().is_some_and(|place| is_name_of(place, path));
-        for line in shown.lines() {
-            let Some(rest) = of_file(line, path, single) else { continue };
-            let Some((number, said)) = numbered(rest) else {
-                let known = self
-                    .assembled(path)
-                    .is_some_and(|held| held.text.lines().any(|held| held.trim_end_matches('\n') == rest));
-                if !known {
-                    return self.void(path.clone());
-                }
-                continue;
-            };
-            let held = self.assembled(path);
-            let same = held.is_some_and(|held| held.text.line(number).trim_end_matches('\n') == said);
-            if let Some(lines) = Lines::new(number, number).filter(|_| !same) {
-                self.apply(&Event::Refreshed { paths: vec![path.clone()], scope: Scope::Lines(lines) });
-            }
+    /// What a person ran, or what the host tells of a file in other words than those that are known.
+    pub(super) fn told(&mut self, text: &str) {
+        let command = text.split_once("<bash-input>").and_then(|(_, rest)| rest.split_once("</bash-input>"));
+        if let Some((command, _)) = command {
+            self.ran(command, text);
+        } else {
+            self.void_seen(|name| text.contains(name));
         }
     }
-}
 
-/// What a line of a search shows of this file.
-fn of_file<'l>(line: &'l str, path: &PathKey, single: bool) -> Option<&'l str> {
-    let splits = line.match_indices([':', '-']).map(|(at, _)| (&line[..at], &line[at + 1..]));
-    let named = splits.filter(|(name, _)| !name.is_empty()).find(|(name, _)| is_name_of(name, path));
-    named.map(|(_, rest)| rest).or_else(|| single.then_some(line))
-}
+    fn void_seen(&mut self, seen: impl Fn(&str) -> bool) {
+        self.void_seen_but(seen, None);
+    }
 
-/// A number, and what follows it.
-fn numbered(line: &str) -> Option<(u32, &str)> {
-    let at = line.find([':', '-'])?;
-    let number = line[..at].parse().ok()?;
-    Some((number, &line[at + 1..]))
+    /// Voids every file whose last part was seen, but for one.
+    fn void_seen_but(&mut self, seen: impl Fn(&str) -> bool, but: Option<&PathKey>) {
+        let files = self.held.knowledge.paths().map(|(path, _)| path.clone());
+        let is_seen = |path: &PathKey| {
+            let as_is = path.as_str().rsplit('/').next().unwrap_or_default();
+            seen(as_is) || last_part(as_is).is_none_or(|last| seen(&last))
+        };
+        let gone: Vec<PathKey> = files.filter(|path| Some(path) != but && is_seen(path)).collect();
+        gone.into_iter().for_each(|path| self.void(path));
+    }
+
+    /// The file that a command shows as it is held: all of it by `cat`, or all its lines with a plain word by `grep -n`.
+    fn confirmed(&self, command: &str, shown: &str) -> Option<PathKey> {
+        let words = one_program(command)?;
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let name = *words.last()?;
+        let path = self.held.knowledge.paths().map(|(path, _)| path).find(|path| is_name_of(name, path))?;
+        let held = self.assembled(path).filter(|held| held.whole)?;
+        let text = held.text.as_str();
+        let same = match words.as_slice() {
+            // The output is trimmed on both sides.
+            ["cat", _] => text.trim() == shown.trim(),
+            ["grep", "-n", word, _] if word.chars().all(char::is_alphanumeric) => {
+                let lines = (1..).zip(text.lines()).filter(|(_, line)| line.contains(word));
+                let found: Vec<String> = lines.map(|(number, line)| format!("{number}:{line}")).collect();
+                !found.is_empty() && found.join("\n").trim() == shown.trim()
+            }
+            _ => false,
+        };
+        same.then(|| path.clone())
+    }
 }
 
 /// Whether a name, from whatever folder, can be that of a file.
@@ -82,28 +100,6 @@ fn is_name_of(name: &str, path: &PathKey) -> bool {
     let (name, path) = (name.trim_start_matches("./"), path.as_str());
     let end = path.strip_suffix(name);
     !name.is_empty() && end.is_some_and(|folder| folder.is_empty() || folder.ends_with('/') || name.starts_with('/'))
-}
-
-/// Whether a command names a file.
-fn names(command: &str, path: &PathKey) -> bool {
-    let words = command.split(|c: char| c.is_whitespace() || "'\"`;|&<>()=:,".contains(c));
-    words.into_iter().any(|word| is_name_of(word, path))
-}
-
-/// Whether a command prints whole files, so that what it does not print is not there.
-fn prints_all(command: &str) -> bool {
-    ["cat", "bat", "less", "more", "nl", "tac"].contains(&command.split_whitespace().next().unwrap_or_default())
-}
-
-/// Whether a shell printed anything of its own.
-fn says_something(shown: &str) -> bool {
-    let shown = shown.trim();
-    !shown.is_empty() && shown != "(Bash completed with no output)" && !is_note(shown)
-}
-
-/// Whether it is only the host's note about files that the command changed.
-fn is_note(shown: &str) -> bool {
-    shown.starts_with("[This command modified ") && shown.ends_with("]") && !shown.contains('\n')
 }
 
 #[cfg(test)]
@@ -119,18 +115,5 @@ mod tests {
         for name in ["", "b.rs", "rc/a.rs", "/src/b.rs", "./"] {
             assert!(!is_name_of(name, &path), "{name}");
         }
-        assert!(names("cat 'src/a.rs' | head", &path) && names("git diff HEAD:src/a.rs", &path));
-        assert!(!names("cargo test a_rs", &path));
-    }
-
-    #[test]
-    fn lines_of_searches() {
-        let path = PathKey::new("/w/src/a-b.rs");
-        assert_eq!(of_file("src/a-b.rs:12:let x = 1;", &path, false), Some("12:let x = 1;"));
-        assert_eq!(of_file("src/a-b.rs-13-y", &path, false), Some("13-y"));
-        assert_eq!(of_file("12:let x = 1;", &path, true), Some("12:let x = 1;"));
-        assert_eq!(of_file("12:let x = 1;", &path, false), None);
-        assert_eq!(numbered("12:let x"), Some((12, "let x")));
-        assert_eq!(numbered("let x"), None);
     }
 }

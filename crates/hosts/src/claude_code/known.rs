@@ -1,7 +1,7 @@
 //! What the model holds when it makes a call, and what proves it.
 
 use readproof_core::{
-    knowledge::{Knowledge, Place},
+    knowledge::{Held, Knowledge, Place},
     path::PathKey,
     text::{ContentHash, Text},
 };
@@ -27,6 +27,8 @@ pub struct Sibling {
     /// The file that it names.
     pub path: Option<PathKey>,
     pub changes: bool,
+    /// Whether it may show text of any file.
+    pub shows: bool,
 }
 
 /// The message because of which something is held.
@@ -66,6 +68,9 @@ impl Transcript {
         if state.held.unverified {
             return Err(Distrust::NotVerified);
         }
+        if self.cleared {
+            return Err(Distrust::Edited);
+        }
         if self.requests.altered {
             return Err(Distrust::Altered);
         }
@@ -87,10 +92,17 @@ impl Transcript {
         let others = self.calls.iter().filter(|(id, other)| &***id != call && same(other));
         let sibling = |other: &super::transcript::Call| {
             let input = other.input.get(source).and_then(|raw| Input::parse(&raw));
-            let path = input.and_then(|input| input.file().map(|name| self.key(name)));
-            Sibling { path, changes: other.tool.changes() }
+            let shows = other.tool.may_show(input.as_ref());
+            let path = input.and_then(|input| self.file(input.file()?));
+            Sibling { path, changes: other.tool.changes(), shows }
         };
         others.map(|(_, other)| sibling(other)).collect()
+    }
+
+    /// The file that a call names.
+    pub fn file_of(&self, call: &str, source: &dyn Source) -> Option<PathKey> {
+        let input = Input::parse(&self.calls.get(call)?.input.get(source)?)?;
+        input.file().and_then(|name| self.file(name))
     }
 
     /// The message of the model that a call is a part of.
@@ -132,5 +144,12 @@ impl<'a> Known<'a> {
         let at = At::of_place(place)?;
         let message = self.transcript.requests.derived.tree().get(at)?.message?;
         Some(Why { message, time: self.transcript.requests.times.get(&at).copied() })
+    }
+
+    /// What is held by an edit of the model at this place is built on this text before it, of which these lines were held.
+    #[must_use]
+    pub fn built_on(&self, place: Place, path: &PathKey) -> Option<(ContentHash, &'a [Held])> {
+        let built = self.transcript.requests.built.get(&(At::of_place(place)?, path.clone()))?;
+        Some((built.text, built.spans.as_slice()))
     }
 }

@@ -69,6 +69,8 @@ pub(super) enum Payload<'a> {
         request: Option<Id>,
         /// What the host itself knows of the result in it.
         result: Option<&'a [u8]>,
+        /// Whether the service said that it left out more than the model's own thinking.
+        cleared: bool,
     },
     /// Text that the host added to the conversation.
     Attachment {
@@ -119,7 +121,7 @@ pub(super) struct Sent {
     pub(super) edited: bool,
 }
 
-const NAMES: [&str; 17] = [
+const NAMES: [&str; 19] = [
     "parentUuid",
     "type",
     "message",
@@ -137,6 +139,8 @@ const NAMES: [&str; 17] = [
     "keep",
     "tail",
     "hash",
+    "withheld",
+    "cut",
 ];
 
 /// Parses a line; `None` if it is not an object with a type.
@@ -159,6 +163,8 @@ pub(super) fn parse(line: &[u8]) -> Option<Line<'_>> {
         keep,
         tail,
         hash,
+        withheld,
+        cut,
     ] = fields(line, &NAMES)?;
     let payload = match text(kind?)?.as_ref() {
         "user" => message.and_then(|raw| said(raw, Role::User, request, result)),
@@ -168,7 +174,7 @@ pub(super) fn parse(line: &[u8]) -> Option<Line<'_>> {
             Some(Payload::Boundary { kept: compact.map(kept).unwrap_or_default() })
         }
         "api-request" => {
-            let sent = id_of(id).zip(sent(params, base, keep, tail));
+            let sent = id_of(id).zip(sent(params, [withheld, cut], base, keep, tail));
             return Some(sent.map_or(Line::Other, |(id, sent)| Line::Request { id, sent }));
         }
         "api-request-blob" => {
@@ -208,12 +214,13 @@ fn id_of(raw: Option<&[u8]>) -> Option<Id> {
 }
 
 fn said<'a>(raw: &'a [u8], role: Role, request: Option<&[u8]>, result: Option<&'a [u8]>) -> Option<Payload<'a>> {
-    let [said_role, message, content] = fields(raw, &["role", "id", "content"])?;
+    let [said_role, message, content, management] = fields(raw, &["role", "id", "content", "context_management"])?;
     if said_role? != role.raw() {
         return None;
     }
     let (message, request) = (message.and_then(text), id_of(request));
-    Some(Payload::Message { role, message, content: content?, request, result })
+    let cleared = !management.is_none_or(|management| only_thinking(management, "applied_edits"));
+    Some(Payload::Message { role, message, content: content?, request, result, cleared })
 }
 
 fn attached<'a>(raw: &'a [u8], rendered: &'a [u8]) -> Option<Payload<'a>> {
@@ -237,18 +244,34 @@ fn kept(metadata: &[u8]) -> Vec<Id> {
     ids.map(|id| Id::parse(&id)).collect()
 }
 
-fn sent(params: Option<&[u8]>, base: Option<&[u8]>, keep: Option<&[u8]>, tail: Option<&[u8]>) -> Option<Sent> {
+fn sent(
+    params: Option<&[u8]>,
+    unsaid: [Option<&[u8]>; 2],
+    base: Option<&[u8]>,
+    keep: Option<&[u8]>,
+    tail: Option<&[u8]>,
+) -> Option<Sent> {
     let hashes: Vec<String> = serde_json::from_slice(tail?).ok()?;
     let tail = hashes.iter().map(|hash| ContentHash::parse(hash)).collect::<Option<_>>()?;
     let keep = keep.map_or(Some(0), number)?;
-    Some(Sent { base: id_of(base), keep, tail, edited: !params.is_some_and(only_thinking_is_cleared) })
+    // What was sent and not recorded may ask for anything.
+    let all_recorded = unsaid.into_iter().flatten().all(|names| names == b"null" || names == b"[]");
+    let edited = !all_recorded || !params.is_some_and(only_thinking_is_cleared);
+    Some(Sent { base: id_of(base), keep, tail, edited })
 }
 
 /// Whether nothing but the model's own thinking is left out by the service.
 fn only_thinking_is_cleared(params: &[u8]) -> bool {
     let Some([management]) = fields(params, &["context_management"]) else { return false };
-    let Some(management) = management.filter(|raw| *raw != b"null") else { return true };
-    let Some([edits]) = fields(management, &["edits"]) else { return false };
+    management.is_none_or(|management| only_thinking(management, "edits"))
+}
+
+/// Whether the edits that an object lists under this name are only about the model's own thinking.
+fn only_thinking(management: &[u8], name: &str) -> bool {
+    if management == b"null" {
+        return true;
+    }
+    let Some([edits]) = fields(management, &[name]) else { return false };
     let Some(edits) = edits.filter(|raw| *raw != b"[]") else { return true };
     let is_thinking =
         |[kind]: &[Option<&[u8]>; 1]| kind.and_then(text).is_some_and(|kind| kind.starts_with("clear_thinking_"));
@@ -290,6 +313,28 @@ mod tests {
         assert!(edited(r#"{"context_management":{"edits":[{"type":"clear_tool_uses_20250919"}]}}"#));
         assert!(edited(r#"{"context_management":{"edits":[{"type":"clear_thinking_20251015"},{}]}}"#));
         assert!(edited("7") && edited(r#"{"context_management":7}"#));
+    }
+
+    #[test]
+    fn what_was_not_recorded_may_have_cleared_something() {
+        let edited = |more: &str| {
+            let line = format!(r#"{{"type":"api-request","id":"r","params":{{}},"keep":0,"tail":[]{more}}}"#);
+            matches!(parse(line.as_bytes()), Some(Line::Request { sent: Sent { edited: true, .. }, .. }))
+        };
+        assert!(!edited("") && !edited(r#","withheld":[]"#) && !edited(r#","cut":null"#));
+        for more in [r#","withheld":["context_management"]"#, r#","withheld":["metadata"]"#, r#","cut":["x"]"#] {
+            assert!(edited(more), "{more}");
+        }
+        let cleared = |management: &str| {
+            let line = format!(
+                r#"{{"type":"assistant","uuid":"u","message":{{"role":"assistant","content":[],"context_management":{management}}}}}"#
+            );
+            matches!(parse(line.as_bytes()), Some(Line::Entry { payload: Payload::Message { cleared: true, .. }, .. }))
+        };
+        assert!(!cleared("null") && !cleared(r#"{"applied_edits":[]}"#));
+        assert!(!cleared(r#"{"applied_edits":[{"type":"clear_thinking_20251015"}]}"#));
+        assert!(cleared(r#"{"applied_edits":[{"type":"clear_tool_uses_20250919","cleared_tool_uses":2}]}"#));
+        assert!(cleared("7"));
     }
 
     #[test]

@@ -1,13 +1,17 @@
 //! What was sent, as a tree: a request is a branch of messages, and a later request shares the ones that it begins with. What
 //! the model holds when it makes a call is what holds at the last message of the request that it answered.
 
-use readproof_core::text::{ContentHash, Text};
+use readproof_core::{
+    knowledge::Held,
+    path::PathKey,
+    text::{ContentHash, Text},
+};
 use std::collections::BTreeMap;
 
 use super::{
     Source,
     canon::{append_blocks, message_hash},
-    line::{Id, Sent},
+    line::{Id, Role, Sent},
     message::{Part, parts},
     state::Holdings,
     transcript::{Epoch, Stored, Transcript},
@@ -41,6 +45,13 @@ pub enum Distrust {
     Altered,
 }
 
+/// What an edit of a file that was held whole is built on.
+pub(super) struct Built {
+    /// The text before it.
+    pub(super) text: ContentHash,
+    pub(super) spans: Vec<Held>,
+}
+
 /// The requests that were asked about.
 pub(super) struct Requests {
     pub(super) derived: Derived<Node, Holdings, ()>,
@@ -53,6 +64,8 @@ pub(super) struct Requests {
     pub(super) texts: BTreeMap<ContentHash, Text>,
     /// When what a message shows was looked at, at the earliest.
     pub(super) times: BTreeMap<At, u64>,
+    /// What edits in a message are built on.
+    pub(super) built: BTreeMap<(At, PathKey), Built>,
     /// Whether a result was seen to be sent otherwise than recorded.
     pub(super) altered: bool,
     /// Attachments by their text, and how many were looked at.
@@ -69,6 +82,7 @@ impl Default for Requests {
             branches: BTreeMap::new(),
             texts: BTreeMap::new(),
             times: BTreeMap::new(),
+            built: BTreeMap::new(),
             altered: false,
             rendered: BTreeMap::new(),
             looked_at: 0,
@@ -109,6 +123,11 @@ impl Requests {
         }
         Some(at)
     }
+}
+
+fn without_words(mut parts: Vec<Part>, own: bool) -> Vec<Part> {
+    parts.retain(|part| !own || !matches!(part, Part::Text(_)));
+    parts
 }
 
 /// The most requests that a request is made of, one being the beginning of the next.
@@ -160,7 +179,9 @@ impl Transcript {
                 let [role, content] = fields(&message, &["role", "content"])?;
                 let (role, content, mut blocks) = (role?, content?, Vec::new());
                 append_blocks(content, &mut blocks)?;
-                (message_hash(&blocks, role) == hash).then(|| parts(content)).flatten()
+                let found = (message_hash(&blocks, role) == hash).then(|| parts(content)).flatten();
+                // The model's own words show nothing.
+                found.map(|found| without_words(found, role == Role::Assistant.raw()))
             }
             Stored::Lines(role, spans) => {
                 let (mut blocks, mut found) = (Vec::new(), Vec::new());
@@ -169,7 +190,8 @@ impl Transcript {
                     append_blocks(&content, &mut blocks)?;
                     found.extend(parts(&content)?);
                 }
-                (message_hash(&blocks, role.raw()) == hash).then_some(found)
+                let found = (message_hash(&blocks, role.raw()) == hash).then_some(found);
+                found.map(|found| without_words(found, *role == Role::Assistant))
             }
         }
     }

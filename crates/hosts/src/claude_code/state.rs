@@ -6,18 +6,24 @@ use readproof_core::{
     scope::{Lines, Scope},
     text::{Form, Text},
 };
-use std::collections::BTreeSet;
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use super::{
     Source,
-    call::{Change, Input, Tool, is_done},
+    call::{Change, Input, Tool, is_done, is_harmless},
+    canon::is_same,
     line::Attachment,
     message::Part,
     numbered::{
         MOST_LINES, Marker, Numbered, REMINDER, REMINDER_END, is_as_recorded, is_cleared, marker, names_reminders,
         text_of_file, without_reminders,
     },
-    transcript::{Epoch, Told, Transcript},
+    request::Built,
+    transcript::{Epoch, Told, Transcript, last_part},
 };
 use crate::tree::At;
 
@@ -28,12 +34,18 @@ const WRITTEN_LATER: u64 = 2_000;
 #[derive(Clone, Default)]
 pub(super) struct Holdings {
     pub(super) knowledge: Knowledge,
-    /// Calls without a result.
-    open: BTreeSet<Box<str>>,
+    /// Calls without a result, as they were sent.
+    open: BTreeMap<Box<str>, Arc<Asked>>,
     /// The file that the host said it read, and whether it said so itself.
     called: Option<(PathKey, bool)>,
     /// Whether a message could not be verified, so that nothing counts.
     pub(super) unverified: bool,
+}
+
+/// A call as the model sees it.
+struct Asked {
+    tool: Tool,
+    input: Vec<u8>,
 }
 
 /// One message that is taken in.
@@ -48,24 +60,33 @@ pub(super) struct Step<'a> {
 impl Step<'_> {
     pub(super) fn take(&mut self, part: Part) {
         match part {
-            Part::Call { id } => {
+            Part::Call { id, tool, input } => {
                 let counts = |call: &super::transcript::Call| call.counts && call.epoch == self.epoch;
                 if self.transcript.calls.get(id.as_str()).is_some_and(counts) {
-                    self.held.open.insert(id.into());
+                    let asked = Asked { tool: Tool::parse(&tool), input };
+                    self.held.open.insert(id.into(), Arc::new(asked));
                 }
             }
-            Part::Result { id, text, failed } => {
+            Part::Result { id, text, all, failed } => {
                 if let Some(text) = &text {
                     self.notice_altered(&id, text, failed);
                 }
-                if self.held.open.remove(id.as_str()) {
-                    self.result(&id, text.as_deref(), failed);
+                if let Some(asked) = self.held.open.remove(id.as_str()) {
+                    self.result(&id, &asked, (text.as_deref(), &all), failed);
                 }
                 if let Some(text) = text {
-                    self.reminders(&text);
+                    // What the host recorded is the tool's, whatever it looks like.
+                    let recorded = self.transcript.recorded(&id, self.source);
+                    let said = recorded.and_then(|recorded| text.strip_prefix(recorded.trim_end()));
+                    self.reminders(said.unwrap_or(&text));
                 }
             }
-            Part::Text(text) => self.reminders(&text),
+            Part::Text(text) => {
+                if text.contains("<bash-input>") || text.contains("<bash-stdout>") || text.contains("<bash-stderr>") {
+                    self.told(&text);
+                }
+                self.reminders(&text);
+            }
         }
     }
 
@@ -75,6 +96,17 @@ impl Step<'_> {
 
     pub(super) fn void(&mut self, path: PathKey) {
         self.apply(&Event::Void { path });
+    }
+
+    /// Voids every file that a name may mean.
+    pub(super) fn void_like(&mut self, name: &str) {
+        let Some(last) = last_part(name) else {
+            self.held.knowledge = Knowledge::default();
+            return;
+        };
+        let files = self.held.knowledge.paths().map(|(path, _)| path.clone());
+        let alike: Vec<PathKey> = files.filter(|path| last_part(path.as_str()).is_none_or(|its| its == last)).collect();
+        alike.into_iter().for_each(|path| self.void(path));
     }
 
     fn key(&self, name: &str) -> PathKey {
@@ -89,12 +121,17 @@ impl Step<'_> {
         *earliest = time.min(*earliest);
     }
 
-    fn result(&mut self, id: &str, text: Option<&str>, failed: bool) {
+    fn result(&mut self, id: &str, asked: &Asked, (text, all): (Option<&str>, &str), failed: bool) {
         let Some(call) = self.transcript.calls.get(id) else { return };
-        let (tool, input) = (call.tool, call.input.get(self.source).and_then(|raw| Input::parse(&raw)));
+        let (tool, input) = (asked.tool, Input::parse(&asked.input));
         let time = call.time;
+        let made = call.input.get(self.source).map(Cow::into_owned);
+        let is_as_made = call.tool == tool && made.as_ref().is_some_and(|made| is_same(made, &asked.input));
         self.looked_at(time);
-        if tool == Tool::Other {
+        if !is_as_made {
+            return self.not_as_made([input, made.and_then(|made| Input::parse(&made))]);
+        }
+        if tool == Tool::Blind {
             return;
         }
         let Some(input) = input else {
@@ -102,13 +139,26 @@ impl Step<'_> {
             self.held.knowledge = Knowledge::default();
             return;
         };
-        if tool == Tool::Grep || tool == Tool::Shell {
-            return self.other_eyes(tool, &input, text);
+        if !tool.is_of_a_file() {
+            // What the host says behind it is looked at for itself.
+            let recorded = self.transcript.recorded(id, self.source);
+            let shown = recorded.filter(|recorded| all.starts_with(recorded.trim_end()));
+            return self.other_eyes(tool, &input, shown.as_deref().unwrap_or(all));
         }
         let Some(name) = input.file().map(str::to_owned) else { return };
-        let path = self.key(&name);
+        let Some(path) = self.transcript.file(&name) else { return self.void_like(&name) };
         if failed {
+            let recorded = self.transcript.recorded(id, self.source);
+            if tool == Tool::Read || !recorded.is_some_and(|said| is_harmless(&said, &input)) {
+                self.void(path);
+            }
             return;
+        }
+        // Somebody may have sent the call to another file, which the model is not told.
+        let done_to = self.transcript.results.get(id).and_then(|recorded| recorded.file(self.source));
+        if let Some(other) = done_to.filter(|name| self.transcript.file(name).as_ref() != Some(&path)) {
+            self.void_like(&other);
+            return self.void(path);
         }
         match (tool, text) {
             (Tool::Read, Some(text)) => self.read(id, path, text, &input),
@@ -118,6 +168,15 @@ impl Step<'_> {
                 self.changed(path, tool, &input);
             }
             _ => self.void(path),
+        }
+    }
+
+    /// The model is sent another call than the one that was made: what became of the files of both is not known.
+    fn not_as_made(&mut self, inputs: [Option<Input>; 2]) {
+        let names: Option<Vec<&str>> = inputs.iter().map(|input| input.as_ref()?.file()).collect();
+        match names {
+            Some(names) => names.into_iter().for_each(|name| self.void_like(name)),
+            None => self.held.knowledge = Knowledge::default(),
         }
     }
 
@@ -244,6 +303,11 @@ impl Step<'_> {
         let edit = change.made_of(&before.text)?;
         let after = edit.after.version();
         if before.whole {
+            // The lines that it does not touch were seen when they were shown, not when it was made.
+            let spans = self.held.knowledge.of(path).to_vec();
+            let built = Built { text: before.text.hash(), spans };
+            self.transcript.requests.built.entry((self.at, path.clone())).or_insert(built);
+            self.keep(before.text);
             self.keep(edit.after);
             self.apply(&Event::Written { path: path.clone(), version: after });
             return Some(());
@@ -287,19 +351,19 @@ impl Step<'_> {
         Some(Assembled { text: Text::in_form(text, Form::Stripped), whole: whole && end, pieces })
     }
 
-    /// What the host says beside messages: files that it read by itself, and what others changed.
+    /// What the host says beside messages: files that it read by itself, and what others changed. A text may have the tags in it,
+    /// so whatever begins before an end and after the end before it is taken for said.
     fn reminders(&mut self, text: &str) {
-        let mut rest = text;
-        while let Some(at) = rest.find(REMINDER) {
-            let (before, said) = rest.split_at(at);
-            if !before.is_empty() && !before.ends_with('\n') {
-                rest = &said[REMINDER.len()..];
-                continue;
+        let mut from = 0;
+        for (at, _) in text.match_indices(&format!("\n{REMINDER_END}")) {
+            let end = at + 1 + REMINDER_END.len();
+            let piece = &text[from..end];
+            let begins = piece.match_indices(REMINDER).map(|(at, _)| at);
+            let begins: Vec<usize> = begins.filter(|at| *at == 0 || piece[..*at].ends_with('\n')).collect();
+            for at in begins {
+                self.reminder(&piece[at..]);
             }
-            let Some(end) = said.find(&format!("\n{REMINDER_END}")) else { return };
-            let (said, after) = said.split_at(end + 1 + REMINDER_END.len());
-            self.reminder(said);
-            rest = after;
+            from = end;
         }
     }
 
@@ -314,6 +378,8 @@ impl Step<'_> {
             self.attached(said, text);
         } else if let Some((name, text)) = body.strip_prefix("Note: ").and_then(changed_file) {
             self.changed_by_others(said, name, text);
+        } else {
+            self.told(body);
         }
     }
 
@@ -350,6 +416,9 @@ impl Step<'_> {
         let of_it =
             found.iter().map(|at| &self.transcript.attached[*at]).find(|attached| attached.kind == Attachment::Changed);
         let own = of_it.map(|attached| self.key(&attached.name));
+        if own.is_none() {
+            return self.void_like(name);
+        }
         let path = own.clone().unwrap_or_else(|| self.key(name));
         self.void(path.clone());
         let counts = |shown: &Numbered<'_>| !names_reminders(text) && shown.rest.trim().is_empty() && shown.first > 0;

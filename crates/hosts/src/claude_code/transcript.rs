@@ -3,7 +3,7 @@
 
 use readproof_core::{
     limits::Answers,
-    path::{PathKey, resolve},
+    path::{PathKey, composed, resolve},
     text::ContentHash,
 };
 use std::{
@@ -129,6 +129,8 @@ pub struct Transcript {
     pub(super) last: Option<Box<str>>,
     /// The last request with an answer of the model.
     pub(super) answered: Option<(Epoch, Id)>,
+    /// Whether the service said that it left something out.
+    pub(super) cleared: bool,
     pub(super) requests: Requests,
 }
 
@@ -155,6 +157,7 @@ impl Transcript {
             skipped: 0,
             last: None,
             answered: None,
+            cleared: false,
             requests: Requests::default(),
         }
     }
@@ -200,6 +203,13 @@ impl Transcript {
         self.calls.contains_key(id)
     }
 
+    /// The file that a call names; `None` if the host makes another name of what the model wrote, by its folder, by `~` or by removing
+    /// blanks.
+    pub(super) fn file(&self, name: &str) -> Option<PathKey> {
+        let is_plain = name == resolve(name, "/") && name == trimmed(name);
+        (is_plain && (name.is_ascii() || composed(name) == name)).then(|| self.key(name))
+    }
+
     /// The name to use for a file.
     pub(super) fn key(&self, name: &str) -> PathKey {
         let name = resolve(name, "/");
@@ -221,7 +231,8 @@ impl Transcript {
                 let epoch = self.enter(uuid, parent, is_boundary);
                 let counts = !self.kept.contains(&uuid);
                 match payload {
-                    Payload::Message { role, message, content, request, result } => {
+                    Payload::Message { role, message, content, request, result, cleared } => {
+                        self.cleared |= cleared;
                         self.claim(role, message.as_deref(), span(content));
                         match role {
                             Role::Assistant => {
@@ -362,6 +373,18 @@ impl Transcript {
     }
 }
 
+/// A name without the blanks that the host removes.
+fn trimmed(name: &str) -> &str {
+    name.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}')
+}
+
+/// The last part of a name, by which files can be found that it may mean; `None` if that can be any.
+pub(super) fn last_part(name: &str) -> Option<String> {
+    let name = composed(trimmed(name));
+    let last = name.trim_end_matches('/').rsplit('/').next()?;
+    (!last.is_empty() && last != "." && last != ".." && !last.starts_with('~')).then(|| last.to_owned())
+}
+
 /// Which lines a read showed, as the host itself knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
@@ -388,6 +411,14 @@ impl Shape {
 }
 
 impl Recorded {
+    /// The file that the host itself says it is about.
+    pub(super) fn file(&self, source: &dyn Source) -> Option<String> {
+        let raw = self.result?.get(source)?;
+        let [own, file] = fields(&raw, &["filePath", "file"])?;
+        let own = own.or_else(|| fields(file?, &["filePath"]).and_then(|[name]| name))?;
+        text(own).map(Cow::into_owned)
+    }
+
     pub(super) fn shape(&self, source: &dyn Source) -> Option<Shape> {
         Shape::of(&self.result?.get(source)?)
     }

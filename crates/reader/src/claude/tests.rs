@@ -107,6 +107,19 @@ fn other_eyes_take_what_they_contradict() {
 }
 
 #[test]
+fn a_program_that_prints_a_file_without_naming_it() {
+    let mut talk = talk();
+    let sight = |first, text: &str| Sight { path: "/w/f".to_owned(), first, text: text.to_owned() };
+    talk.judge.shows("./show 1", sight(None, "a\nb"));
+    talk.judge.shows("./show 2", sight(Some(2), "c"));
+    talk.read(ALL, "1\ta\n2\tb\n3");
+    talk.shell("./show 1", "");
+    assert_eq!(talk.marker(ALL, "unchanged, 3 lines"), "1:a|b|");
+    talk.shell("./show 2", "");
+    assert!(talk.marker(ALL, "unchanged, 3 lines").contains("not visible"));
+}
+
+#[test]
 fn attached_files_and_notes() {
     let mut talk = talk();
     let said = |talk: &mut Talk, text: &str| {
@@ -121,11 +134,47 @@ fn attached_files_and_notes() {
 }
 
 #[test]
+fn a_note_behind_a_text_that_has_the_tag() {
+    let note =
+        "<system-reminder>\nNote: /w/f was modified, either by the user or by a linter.\n2\tc\n</system-reminder>";
+    for printed in ["x\n\n<system-reminder>\ny", "\n\n<system-reminder><system-reminder>\ny", "x"] {
+        let mut talk = talk();
+        talk.read(ALL, "1\ta\n2\tb\n3");
+        talk.shell("make", &format!("{printed}\n\n{note}"));
+        assert!(talk.marker(ALL, "unchanged, 3 lines").contains("not visible"), "{printed}");
+    }
+}
+
+#[test]
+fn names_as_the_model_wrote_them() {
+    for name in ["f", "./f", " /w/f", "/w/f ", "/w//f", "/w/x/../f", "~/w/f"] {
+        let mut talk = Talk { judge: Judge::new("/w").of_person("/"), calls: 0 };
+        talk.read(ALL, "1\ta\n2\tb\n3");
+        let (path, old, new) = (name.to_owned(), "b".to_owned(), "c".to_owned());
+        talk.ask(Asks::Edit { path, old, new, all: false }, "updated", false);
+        assert_eq!(talk.marker(ALL, "unchanged, 3 lines"), "1:a|c|", "{name:?}");
+    }
+}
+
+#[test]
 fn numbers_from_zero_place_nothing() {
     let mut talk = talk();
     talk.read(ALL, "1\ta\n2\tb\n3");
     talk.read((Some(0), None), "0\ta\n1\tb\n2");
     assert!(talk.marker(ALL, "unchanged, 2 lines").contains("not visible"));
+}
+
+#[test]
+fn a_command_in_the_same_message() {
+    let mut talk = talk();
+    talk.read(ALL, "1\ta\n2\tb\n3");
+    talk.judge.see(&Seen::Message);
+    let read = Asks::Read { path: "/w/f".to_owned(), offset: None, limit: None };
+    let command = "make".to_owned();
+    talk.judge.see(&Seen::Call(Call { id: "x".to_owned(), asks: Asks::Shell { command } }));
+    talk.judge.see(&Seen::Call(Call { id: "y".to_owned(), asks: read }));
+    let marker = Some("0\t[readcache: unchanged, 3 lines]".to_owned());
+    assert!(talk.judge.see(&Seen::Result { call: "y".to_owned(), text: marker, failed: false }).unwrap().is_err());
 }
 
 #[test]

@@ -60,26 +60,27 @@ pub(super) fn result(text: &str) -> Result<'_> {
     numbered(lines, told).map_or(Result::Unknown, Result::Plain)
 }
 
-/// The text, and whether the host says something behind it. No numbered line is empty, so an empty one ends the text.
+/// The text, and whether the host says something behind it.
 fn body(text: &str) -> (&str, bool) {
-    let told = format!("\n\n{REMINDER}");
-    text.find(&told).map_or((text, false), |at| (&text[..at], true))
+    let (body, said) = apart(text);
+    (body, !said.is_empty())
 }
 
 /// What the host says behind the text of a result, piece by piece.
 pub(super) fn behind(text: &str) -> Vec<&str> {
-    let (body, told) = body(text);
-    if !told {
-        return Vec::new();
+    apart(text).1
+}
+
+/// What the host says stands at the end, each piece behind an empty line, and the text before may look the same: only from the end
+/// can they be told apart.
+fn apart(text: &str) -> (&str, Vec<&str>) {
+    let begins = format!("\n\n{REMINDER}\n");
+    let (mut rest, mut said) = (text, Vec::new());
+    while let Some(at) = rest.trim_end().strip_suffix(REMINDER_END).and_then(|before| before.rfind(&begins)) {
+        said.insert(0, rest[at..].trim());
+        rest = &rest[..at];
     }
-    let end = "</system-reminder>";
-    let mut pieces = Vec::new();
-    let mut rest = text[body.len()..].trim_start_matches('\n');
-    while let Some(at) = rest.find(end) {
-        pieces.push(&rest[..at + end.len()]);
-        rest = rest[at + end.len()..].trim_start_matches('\n');
-    }
-    pieces
+    (rest, said)
 }
 
 /// What follows `[readcache: `.

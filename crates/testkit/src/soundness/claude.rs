@@ -16,6 +16,7 @@ pub use op::{Kind, script};
 pub use readproof_traces::requests as request;
 
 use readproof_engine::HostSessions;
+use readproof_reader::claude::Sight;
 
 use self::{session::Session, world::World};
 use crate::{
@@ -39,6 +40,10 @@ struct Run {
     calls: usize,
     /// The conversations that our process follows.
     hook: HostSessions,
+    /// What commands showed of files.
+    sights: Vec<(String, Sight)>,
+    /// How the model writes names, if not as they are.
+    spelling: Option<usize>,
     /// Another hook alters what is read.
     other_hook: bool,
     /// What the plugin tells the model after a compaction.
@@ -75,6 +80,8 @@ fn played(seed: u64, ops: &[Op<Kind>], keep: Keep) -> Result<Outcome<Kind>, Brok
         last: None,
         calls: 0,
         hook: HostSessions::default(),
+        sights: Vec::new(),
+        spelling: None,
         other_hook: false,
         told: product::told_after_compaction(),
         compacts: None,

@@ -39,7 +39,12 @@ pub fn judge_of(messages: &[Value], cwd: &str) -> Judge {
 /// What the markers in the newest results of a request stand for, by the id of their call.
 #[must_use]
 pub fn markers(messages: &[Value], cwd: &str) -> Vec<(String, Result<Rebuilt, Complaint>)> {
-    let mut judge = Judge::new(cwd);
+    judged(messages, Judge::new(cwd))
+}
+
+/// The same by a judge who knows more.
+#[must_use]
+pub fn judged(messages: &[Value], mut judge: Judge) -> Vec<(String, Result<Rebuilt, Complaint>)> {
     let newest = messages.iter().rposition(|message| message["role"] == "assistant").unwrap_or(0);
     let mut found = Vec::new();
     for (at, message) in messages.iter().enumerate() {
@@ -105,6 +110,8 @@ fn asks(tool: &str, input: &Value) -> Asks {
             Asks::Edit { path, old: word("old_string"), new: word("new_string"), all }
         }
         "Bash" => Asks::Shell { command: word("command") },
+        // The output of a command that runs on, or a tool of others.
+        "TaskOutput" => Asks::Shell { command: format!("{tool} {input}") },
         _ => Asks::Other,
     }
 }

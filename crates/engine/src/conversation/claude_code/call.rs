@@ -11,8 +11,8 @@ use readproof_core::{
     text::{ContentHash, Text},
 };
 use readproof_disk::{Create, FileRef, Loaded, Snapshot};
-use readproof_hosts::claude_code::{Known, text_of_read};
-use std::collections::BTreeMap;
+use readproof_hosts::claude_code::{Known, Sibling, text_of_read};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     super::{Conversation, ConversationStatus, NotOurs},
@@ -77,14 +77,20 @@ impl<'t> HostReadCall<'t> {
         batch.answer(key.clone(), now.hash());
         let shown = u32::try_from(self.read.content.split('\n').count()).unwrap_or(u32::MAX);
         transcript.told(&self.read.call, self.read.first, shown, self.read.total);
+        // A hook may have sent the read to another file than the one that the model named.
+        if transcript.has_call(&self.read.call) && transcript.file_of(&self.read.call, lines).as_ref() != Some(&key) {
+            return Err(Reason::NotConfirmed);
+        }
         // The model sees the results of one message together.
         let beside = transcript.siblings(&self.read.call, lines);
-        if other || beside.iter().any(|call| call.changes && call.path.as_ref().is_none_or(|path| *path == key)) {
+        let may_show =
+            |call: &Sibling| call.shows || (call.changes && call.path.as_ref().is_none_or(|path| *path == key));
+        if other || beside.iter().any(may_show) {
             return Err(Reason::NotConfirmed);
         }
         let known = transcript.known_at_call(&self.read.call, lines).map_err(reason)?;
         let mut held = known.knowledge().clone();
-        for span in overtaken(engine, file, known, held.of(&key), self.on_disk)? {
+        for span in overtaken(engine, file, (known, &key), self.on_disk)? {
             let event = Event::Refreshed { paths: vec![key.clone()], scope: Scope::Lines(span) };
             held.apply(0, &event, answers);
         }
@@ -104,10 +110,10 @@ impl<'t> HostReadCall<'t> {
 fn overtaken(
     engine: &Engine,
     file: &FileRef,
-    known: Known<'_>,
-    held: &[Held],
+    (known, path): (Known<'_>, &PathKey),
     now: Option<ContentHash>,
 ) -> Result<Vec<Lines>, Reason> {
+    let held = known.knowledge().of(path);
     if held.is_empty() {
         return Ok(Vec::new());
     }
@@ -118,13 +124,45 @@ fn overtaken(
     });
     // What a log that cannot be read would tell, nobody knows.
     let records = records.map_err(|_| Reason::NoStore)?.unwrap_or_default();
-    let gone = held.iter().filter(|span| {
-        let since = known.why(span.at()).and_then(|why| why.time).unwrap_or(0);
-        let own: Vec<_> = span.versions().filter_map(|version| known.file_hash(version.hash)).chain(now).collect();
-        let is_third = |text: &Option<ContentHash>| text.is_none_or(|text| !own.contains(&text));
-        records.iter().any(|(at, text)| *at >= since && is_third(text))
-    });
+    // A clock that was set back tells nothing about what was before.
+    let clock = engine.now();
+    let time = |span: &Held| {
+        let time = known.why(span.at()).and_then(|why| why.time).filter(|time| *time <= clock);
+        time.unwrap_or(0)
+    };
+    let gone = held.iter().filter(|span| is_overtaken(&records, (known, path), (span, now), &time));
     Ok(gone.filter_map(slots).collect())
+}
+
+/// Whether another text was met since a span was shown. A span that an edit of the model made is as old as what the edit is built
+/// on: between the two, only that text may have been met.
+fn is_overtaken(
+    records: &[(u64, Option<ContentHash>)],
+    (known, path): (Known<'_>, &PathKey),
+    (span, now): (&Held, Option<ContentHash>),
+    time: &dyn Fn(&Held) -> u64,
+) -> bool {
+    let mut spans = vec![(span, u64::MAX, now)];
+    let mut looked_at = BTreeSet::new();
+    while let Some((span, until, also)) = spans.pop() {
+        if !looked_at.insert((span.at(), span.version().hash, until)) {
+            continue;
+        }
+        // Times that go back tell nothing.
+        let since = Some(time(span)).filter(|since| *since <= until).unwrap_or(0);
+        let own: Vec<_> = span.versions().filter_map(|version| known.file_hash(version.hash)).chain(also).collect();
+        let is_third = |text: &Option<ContentHash>| text.is_none_or(|text| !own.contains(&text));
+        if records.iter().any(|(at, text)| (since..until).contains(at) && is_third(text)) {
+            return true;
+        }
+        let built = known.built_on(span.at(), path);
+        for (text, base) in built.iter().flat_map(|(text, bases)| bases.iter().map(|base| (*text, base))) {
+            if base.at() != span.at() {
+                spans.push((base, since, known.file_hash(text)));
+            }
+        }
+    }
+    false
 }
 
 /// The lines of a span, its end included as one more line.

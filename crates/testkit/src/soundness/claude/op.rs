@@ -20,6 +20,8 @@ pub enum Kind {
     Batch,
     /// A file that changes between the program's read and ours.
     Race,
+    /// A read that another hook sends to another file.
+    Redirected,
     /// The model edits a file.
     Edit,
     /// The model edits every place of a text.
@@ -28,6 +30,10 @@ pub enum Kind {
     FailedEdit,
     /// An edit or write that a person or a hook alters.
     AlteredChange,
+    /// A change of the model that is sent otherwise than it was made.
+    SentOtherwise,
+    /// A call with a name that the program makes another of.
+    OddName,
     /// The model writes a file.
     Write,
     /// Someone else changes a file.
@@ -42,10 +48,16 @@ pub enum Kind {
     Grep,
     /// The model sees another text by a shell, and the file goes back.
     Shell,
+    /// The model sees another text by a program that names no file, we meet that text too, and the file goes back.
+    Met,
+    /// The model sees another text by a command that does not name the file as it is, and the file goes back.
+    Eyes,
     /// A command of the model changes a file.
     ShellChange,
     /// The program tells of a change by itself.
     Pushed,
+    /// The same behind a text that has the program's own tags in it, and the file goes back.
+    Swallowed,
     /// A compaction: the barrier. Files are attached anew.
     Compact,
     /// A compaction after a result and before the request that has it.
@@ -80,19 +92,24 @@ pub enum Kind {
     AlteredResult,
     /// The service clears old results.
     ServiceClears,
+    /// The same, and the record does not say so.
+    Withheld,
 }
 
 /// Kinds of operation, and how often each occurs.
-const WEIGHTS: [(Kind, usize); 35] = [
+const WEIGHTS: [(Kind, usize); 42] = [
     (Kind::Read, 22),
     (Kind::ReadAgain, 26),
     (Kind::ReadFromZero, 1),
     (Kind::Batch, 5),
     (Kind::Race, 2),
+    (Kind::Redirected, 1),
     (Kind::Edit, 9),
     (Kind::EditAll, 3),
     (Kind::FailedEdit, 2),
     (Kind::AlteredChange, 3),
+    (Kind::SentOtherwise, 1),
+    (Kind::OddName, 2),
     (Kind::Write, 4),
     (Kind::Outside, 9),
     (Kind::Revert, 6),
@@ -100,8 +117,11 @@ const WEIGHTS: [(Kind, usize); 35] = [
     (Kind::Cat, 3),
     (Kind::Grep, 3),
     (Kind::Shell, 3),
+    (Kind::Met, 2),
+    (Kind::Eyes, 3),
     (Kind::ShellChange, 3),
     (Kind::Pushed, 3),
+    (Kind::Swallowed, 2),
     (Kind::Compact, 2),
     (Kind::CompactByItself, 2),
     (Kind::Rewind, 4),
@@ -119,10 +139,11 @@ const WEIGHTS: [(Kind, usize); 35] = [
     (Kind::ClearedResult, 0),
     (Kind::AlteredResult, 0),
     (Kind::ServiceClears, 0),
+    (Kind::Withheld, 0),
 ];
 
 /// Once a result is seen to be cleared or altered, or a message cannot be verified, the conversation is plain.
-const EVENTS: [Kind; 30] = kinds(&WEIGHTS);
+const EVENTS: [Kind; 36] = kinds(&WEIGHTS);
 
 impl Event for Kind {
     const ALL: &'static [Self] = &EVENTS;
@@ -137,7 +158,14 @@ pub fn script(seed: u64, length: usize) -> Vec<Op<Kind>> {
     let mut random = Random::new(seed);
     let stays = |kind| matches!(kind, Kind::Read | Kind::ReadAgain);
     let mut ops = drawn(&WEIGHTS, stays, length, &mut random);
-    let last = [Kind::AlteredRecord, Kind::OtherHook, Kind::ClearedResult, Kind::AlteredResult, Kind::ServiceClears];
+    let last = [
+        Kind::AlteredRecord,
+        Kind::OtherHook,
+        Kind::ClearedResult,
+        Kind::AlteredResult,
+        Kind::ServiceClears,
+        Kind::Withheld,
+    ];
     if random.below(3) == 0 && length > 10 {
         let at = length / 2 + random.below(length / 2);
         ops[at].kind = last[random.below(last.len())];

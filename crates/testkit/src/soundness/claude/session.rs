@@ -8,6 +8,10 @@ use std::{
     fs::{self, OpenOptions},
     io::Write,
     path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use crate::world::Broken;
@@ -51,6 +55,8 @@ pub(super) enum Flaw {
     Altered,
     /// The service is asked to clear results.
     Clears,
+    /// The same, and the record only says that something was left out of it.
+    Withheld,
     /// It is written only after the call is answered.
     Late,
 }
@@ -85,13 +91,18 @@ pub(super) struct Session {
     resolved: BTreeSet<String>,
     /// Results that are sent otherwise than they are recorded.
     other: BTreeMap<String, String>,
+    /// Arguments that are sent otherwise than they are recorded.
+    arguments: BTreeMap<String, Value>,
     /// Lines that are not written yet.
     late: Vec<String>,
     /// The lines of the active branch, for a fork.
     lines: Vec<Value>,
     counter: u64,
+    clock: Arc<AtomicU64>,
     /// The service clears all results but the newest.
     pub(super) cleared: bool,
+    /// That is not recorded.
+    withheld: bool,
 }
 
 impl Session {
@@ -100,7 +111,7 @@ impl Session {
         id: String,
         agent: Option<String>,
         cwd: String,
-        counter: u64,
+        (counter, clock): (u64, Arc<AtomicU64>),
     ) -> Result<Self, Broken> {
         if let Some(folder) = file.parent() {
             fs::create_dir_all(folder)?;
@@ -117,10 +128,13 @@ impl Session {
             base: None,
             resolved: BTreeSet::new(),
             other: BTreeMap::new(),
+            arguments: BTreeMap::new(),
             late: Vec::new(),
             lines: Vec::new(),
             counter,
+            clock,
             cleared: false,
+            withheld: false,
         };
         session.prompt("Go.")?;
         Ok(session)
@@ -146,7 +160,7 @@ impl Session {
                 Item::Said { texts } => {
                     ("user", texts.iter().map(|text| json!({"text": text, "type": "text"})).collect())
                 }
-                Item::Model { content } => ("assistant", content.clone()),
+                Item::Model { content } => ("assistant", content.iter().map(|block| self.sent_call(block)).collect()),
                 Item::Results { given, notes } => ("user", self.results(given, notes)),
             };
             match messages.last_mut().filter(|last| last["role"] == "user" && role == "user") {
@@ -155,6 +169,29 @@ impl Session {
             }
         }
         messages
+    }
+
+    fn sent_call(&self, block: &Value) -> Value {
+        let mut block = block.clone();
+        if let Some(input) = block["id"].as_str().and_then(|id| self.arguments.get(id)) {
+            block["input"] = input.clone();
+        }
+        block
+    }
+
+    /// From now on the newest call is sent with another text in this argument.
+    pub(super) fn resend(&mut self, name: &str, text: &str) {
+        let Some(Item::Model { content }) = self.items.iter().rev().find(|item| matches!(item, Item::Model { .. }))
+        else {
+            return;
+        };
+        let Some((id, mut input)) =
+            content.last().and_then(|block| Some((block["id"].as_str()?.to_owned(), block["input"].clone())))
+        else {
+            return;
+        };
+        input[name] = json!(text);
+        self.arguments.insert(id, input);
     }
 
     /// The messages as the model sees them: what the service cleared is gone.
@@ -236,17 +273,23 @@ impl Session {
             }
             None => (None, 0),
         };
-        if flaw == Some(Flaw::Clears) {
-            self.cleared = true;
+        if matches!(flaw, Some(Flaw::Clears | Flaw::Withheld)) {
+            (self.cleared, self.withheld) = (true, flaw == Some(Flaw::Withheld));
         }
         let mut edits = vec![json!({"type": "clear_thinking_20251015", "keep": "all"})];
         if self.cleared {
             edits.push(json!({"type": "clear_tool_uses_20250919", "keep": {"type": "tool_uses", "value": 1}}));
         }
-        let params = json!({"model": "claude-sonnet-4-5", "max_tokens": 32000, "context_management": {"edits": edits}});
+        let mut params = json!({"model": "claude-sonnet-4-5", "max_tokens": 32000});
+        if !self.withheld {
+            params["context_management"] = json!({"edits": edits});
+        }
         let mut more = json!({"id": id, "version": VERSION, "querySource": "sdk", "params": params, "keep": keep, "tail": hashes[keep..]});
         if let Some(base) = base {
             more["base"] = json!(base);
+        }
+        if self.withheld {
+            more["withheld"] = json!(["context_management"]);
         }
         lines.push(self.bare("api-request", more));
         self.base = Some((id.clone(), hashes));
@@ -506,8 +549,11 @@ impl Session {
     }
 
     fn time(&self) -> String {
-        let second = self.counter % 60;
-        format!("2026-11-18T{:02}:{:02}:{second:02}.000Z", (self.counter / 3600) % 24, (self.counter / 60) % 60)
+        // 20,775 days after 1970 is 2026-11-18.
+        let time = self.clock.fetch_add(500, Ordering::Relaxed);
+        let (day, seconds) = (18 + time / 86_400_000 - 20_775, time / 1000 % 86_400);
+        let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+        format!("2026-11-{day:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z", time % 1000)
     }
 
     fn append(&mut self, line: &Value) -> Result<(), Broken> {

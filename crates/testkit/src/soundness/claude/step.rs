@@ -6,6 +6,7 @@
 )]
 
 use readproof_engine::HostSessions;
+use readproof_reader::claude::Sight;
 
 use super::{
     Kind, Run,
@@ -34,10 +35,12 @@ impl Run {
                 self.turn(&[Wanted::Read { name, offset: Some(0), limit: None, race: false }], None, random)
             }
             Kind::Race => self.turn(&[Wanted::Read { name, offset: None, limit: None, race: true }], None, random),
+            Kind::Redirected => self.redirected(name, random),
             Kind::NoRecord => self.read_some(self.last.unwrap_or(name), Some(Flaw::Missing), random),
             Kind::AlteredRecord => self.read_some(self.last.unwrap_or(name), Some(Flaw::Altered), random),
             Kind::LateRecord => self.read_some(self.last.unwrap_or(name), Some(Flaw::Late), random),
             Kind::ServiceClears => self.read_some(self.last.unwrap_or(name), Some(Flaw::Clears), random),
+            Kind::Withheld => self.read_some(self.last.unwrap_or(name), Some(Flaw::Withheld), random),
             Kind::Batch => self.batch(random),
             Kind::Edit | Kind::EditAll | Kind::FailedEdit | Kind::AlteredChange | Kind::Write => {
                 let name = if random.below(2) == 0 { self.last.unwrap_or(name) } else { name };
@@ -46,6 +49,11 @@ impl Run {
                     None => self.idle(),
                 }
             }
+            Kind::Swallowed => self.swallowed(self.last.unwrap_or(name), random),
+            Kind::OddName => self.odd_name(self.last.unwrap_or(name), random),
+            Kind::Eyes => self.eyes(self.last.unwrap_or(name), random),
+            Kind::Met => self.met(name, random),
+            Kind::SentOtherwise => self.sent_otherwise(self.last.unwrap_or(name), random),
             Kind::Walk => self.walk(name, random),
             Kind::CompactByItself => {
                 self.compacts = Some(self.some_files(random));
@@ -154,13 +162,151 @@ impl Run {
         Wanted::Read { name, offset, limit: limit.map(|limit| limit as u64), race: false }
     }
 
+    fn redirected(&mut self, name: &'static str, random: &mut Random) -> Step {
+        let others: Vec<&'static str> =
+            self.world.names.iter().copied().filter(|other| *other != name && *other != ".env").collect();
+        let Some(other) = random.pick(&others).copied() else { return self.idle() };
+        self.turn(&[Wanted::Read { name: other, offset: None, limit: None, race: false }], None, random)?;
+        self.turn(&[Wanted::Redirected { name, other }], None, random)?;
+        self.read_some(if random.below(2) == 0 { name } else { other }, None, random)
+    }
+
+    fn sent_otherwise(&mut self, name: &'static str, random: &mut Random) -> Step {
+        let kind = if random.below(2) == 0 { Kind::Edit } else { Kind::Write };
+        let Some(want) = self.some_change(kind, name, random) else { return self.idle() };
+        let (argument, text) = match &want {
+            Wanted::Edit { new, .. } => ("new_string", format!("{new} sent")),
+            _ => ("content", "[cleared]".to_owned()),
+        };
+        self.turn(&[want], None, random)?;
+        self.session().resend(argument, &text);
+        self.say(format!("the call is sent with another {argument}"));
+        self.read_some(name, None, random)
+    }
+
+    /// Another text is seen by the model and met by us, and the file goes back; the model may edit it then.
+    fn met(&mut self, name: &'static str, random: &mut Random) -> Step {
+        let whole = Wanted::Read { name, offset: None, limit: None, race: false };
+        self.world.look_around()?;
+        self.turn(std::slice::from_ref(&whole), None, random)?;
+        let Some(before) = self.world.truth(name).filter(|_| name != ".env") else { return self.idle() };
+        if random.below(4) == 0 {
+            self.world.set_back();
+            self.say("the clock is set back".to_owned());
+        }
+        self.world.change(name, random)?;
+        self.world.look_around()?;
+        let printed = self.world.truth(name).unwrap_or_default();
+        self.say(format!("{name} changes outside, and we look at it"));
+        let shows = self.shows(name, "./show", printed.clone(), (None, printed));
+        self.turn(&[shows], None, random)?;
+        self.world.put(name, &before)?;
+        self.say(format!("{name} goes back"));
+        if random.below(2) == 0 {
+            self.world.look_around()?;
+        }
+        if let Some(want) = self.some_change(Kind::Edit, name, random).filter(|_| random.below(2) == 0) {
+            self.turn(&[want], None, random)?;
+        }
+        self.turn(&[whole], None, random)
+    }
+
+    /// A command with this output, that shows this of a file. A number behind it tells it from others.
+    fn shows(&mut self, name: &str, command: &str, printed: String, (first, text): (Option<u64>, String)) -> Wanted {
+        let number = self.sights.len();
+        let command =
+            if command == "TaskOutput" { format!("{command} {number}") } else { format!("{command} # {number}") };
+        let path = self.world.path(name);
+        let known = match command.strip_prefix("TaskOutput ") {
+            Some(task) => format!("TaskOutput {}", serde_json::json!({"task_id": task})),
+            None => command.clone(),
+        };
+        self.sights.push((known, Sight { path, first, text }));
+        Wanted::Shell { command, printed, code: 0 }
+    }
+
+    /// The model sees another text of a file by a command that does not name it as it is, and the file goes back.
+    fn eyes(&mut self, name: &'static str, random: &mut Random) -> Step {
+        let Some(before) = self.world.truth(name).filter(|_| name != ".env") else { return self.idle() };
+        self.turn(&[Wanted::Read { name, offset: None, limit: None, race: false }], None, random)?;
+        if random.below(8) == 0 {
+            self.world.put(name, "")?;
+        } else {
+            self.world.change(name, random)?;
+        }
+        let text = self.world.truth(name).unwrap_or_default();
+        self.say(format!("{name} changes outside"));
+        let (stem, end) = name.split_once('.').unwrap_or((name, ""));
+        let rows = |mark: &str| {
+            (1..).zip(text.split('\n')).map(|(at, row)| format!("./{name}{mark}{at}:{row}\n")).collect::<String>()
+        };
+        let two = text.split('\n').take(2).collect::<Vec<_>>().join("\n");
+        let whole = (None, text.clone());
+        let shows = match random.below(10) {
+            0 => self.shows(name, &format!("cat {stem}\".\"{end}"), text.clone(), whole),
+            1 => self.shows(name, &format!("cat $PWD/{name}"), text.clone(), whole),
+            2 => self.shows(name, &format!("head -99 *.{end}"), text.clone(), whole),
+            3 => self.shows(name, &format!("cat {{x,{stem}}}.{end}"), text.clone(), whole),
+            4 => self.shows(name, "cat $(ls)", text.clone(), whole),
+            5 => self.shows(name, &format!("head -2 {name}"), two.clone(), (Some(1), two)),
+            6 => self.shows(name, "grep -rn '' .", rows(":"), whole),
+            7 => self.shows(name, "git diff", format!("diff --git a/{name} b/{name}\n{text}"), whole),
+            8 => self.shows(name, "ls | xargs cat", text.clone(), whole),
+            _ => self.shows(name, "TaskOutput", text.clone(), whole),
+        };
+        self.turn(&[shows], None, random)?;
+        self.world.put(name, &before)?;
+        self.say(format!("{name} goes back"));
+        self.read_some(name, None, random)
+    }
+
+    /// The program tells of a change behind the output of a command that has its tags.
+    fn swallowed(&mut self, name: &'static str, random: &mut Random) -> Step {
+        let tags = [
+            "<system-reminder>",
+            "<system-reminder><system-reminder>",
+            "\n\n<system-reminder>\n",
+            "a\n\n<system-reminder>",
+        ];
+        let printed = format!("How to\n{}\nthe end", tags[random.below(tags.len())]);
+        let Some(before) = self.world.truth(name).filter(|_| name != ".env") else { return self.idle() };
+        self.turn(&[Wanted::Shell { command: "./tail".to_owned(), printed, code: 0 }], None, random)?;
+        self.tell(name, random)?;
+        self.world.put(name, &before)?;
+        self.say(format!("{name} goes back"));
+        self.read_some(name, None, random)
+    }
+
+    /// The model writes the name of a file in another way; the file goes back after what it did.
+    fn odd_name(&mut self, name: &'static str, random: &mut Random) -> Step {
+        let Some(before) = self.world.truth(name) else { return self.idle() };
+        let kind = if random.below(2) == 0 { Kind::Edit } else { Kind::Write };
+        let want = match self.some_change(kind, name, random) {
+            Some(want) if random.below(3) > 0 => want,
+            _ => {
+                self.world.change(name, random)?;
+                self.some_read(name, random)
+            }
+        };
+        self.spelling = Some(random.below(7));
+        let done = self.turn(&[want], None, random);
+        self.spelling = None;
+        done?;
+        self.world.put(name, &before)?;
+        self.say(format!("{name} goes back"));
+        self.read_some(name, None, random)
+    }
+
     fn batch(&mut self, random: &mut Random) -> Step {
         let names = self.world.names.clone();
         let mut wanted = Vec::new();
         for _ in 0..2 + random.below(3) {
             let Some(name) = random.pick(&names).copied() else { continue };
             let name = if random.below(2) == 0 { self.last.unwrap_or(name) } else { name };
-            if random.below(5) == 0 {
+            if random.below(9) == 0 && name != ".env" {
+                let text = self.world.truth(name).unwrap_or_default();
+                wanted.push(self.shows(name, &format!("cat {name}"), text.clone(), (None, text)));
+            } else if random.below(5) == 0 {
                 wanted.extend(self.some_change(Kind::Edit, name, random));
             } else {
                 wanted.push(self.some_read(name, random));
@@ -243,9 +389,14 @@ impl Run {
 
     /// The program notices a change and tells of it.
     fn push(&mut self, name: &'static str, random: &mut Random) -> Step {
+        if self.tell(name, random)? { self.read_some(name, None, random) } else { self.idle() }
+    }
+
+    /// A file changes, and the program says so; whether it could.
+    fn tell(&mut self, name: &'static str, random: &mut Random) -> Step<bool> {
         let before = self.attachable(name).map(|(_, text)| text).unwrap_or_default();
         self.world.change(name, random)?;
-        let Some((path, after)) = self.attachable(name) else { return self.idle() };
+        let Some((path, after)) = self.attachable(name) else { return Ok(false) };
         let (old, new): (Vec<&str>, Vec<&str>) = (before.split('\n').collect(), after.split('\n').collect());
         let same = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
         let from = same.saturating_sub(2);
@@ -254,9 +405,9 @@ impl Run {
         if !rows.is_empty() && self.session().note(&path, &rows.join("\n"))? {
             self.say(format!("{name} changes outside, and the program tells of it: {rows:?}"));
             self.last = Some(name);
-            return self.read_some(name, None, random);
+            return Ok(true);
         }
-        self.idle()
+        Ok(false)
     }
 
     fn compact(&mut self, random: &mut Random) -> Step {

@@ -1,13 +1,14 @@
 //! One message of the model: the request that it answers is recorded, its calls are performed, reads go through the product, and what
 //! the next request shows is judged.
 
+use readproof_reader::claude::Judge;
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, path::Path};
 
 use super::{
     Run,
     product::{self, Asked},
-    request::{compare, markers},
+    request::{compare, judged},
     session::{Compaction, Flaw, Given},
     tools::{self, Done, Edit},
 };
@@ -24,6 +25,11 @@ pub(super) enum Wanted {
         offset: Option<i64>,
         limit: Option<u64>,
         race: bool,
+    },
+    /// A read that somebody sends to another file.
+    Redirected {
+        name: &'static str,
+        other: &'static str,
     },
     Edit {
         name: &'static str,
@@ -90,7 +96,7 @@ impl Run {
         let id = format!("toolu_{:05}", self.calls);
         let (tool, input) = match want {
             Wanted::Read { name, offset, limit, .. } => {
-                let mut input = json!({"file_path": self.world.path(name)});
+                let mut input = json!({"file_path": self.spelled(name)});
                 if let Some(offset) = offset {
                     input["offset"] = json!(offset);
                 }
@@ -99,16 +105,35 @@ impl Run {
                 }
                 ("Read", input)
             }
+            Wanted::Redirected { name, .. } => ("Read", json!({"file_path": self.world.path(name)})),
             Wanted::Edit { name, old, new, all, .. } => {
-                let path = self.world.path(name);
+                let path = self.spelled(name);
                 ("Edit", json!({"replace_all": all, "file_path": path, "old_string": old, "new_string": new}))
             }
             Wanted::Write { name, content, .. } => {
-                ("Write", json!({"file_path": self.world.path(name), "content": content}))
+                ("Write", json!({"file_path": self.spelled(name), "content": content}))
+            }
+            Wanted::Shell { command, .. } if command.starts_with("TaskOutput ") => {
+                ("TaskOutput", json!({"task_id": command.trim_start_matches("TaskOutput ")}))
             }
             Wanted::Shell { command, .. } => ("Bash", json!({"command": command, "description": "d"})),
         };
         json!({"id": id, "input": input, "name": tool, "type": "tool_use"})
+    }
+
+    /// The name as the model writes it.
+    fn spelled(&self, name: &str) -> String {
+        let whole = self.world.path(name);
+        match self.spelling {
+            Some(0) => name.to_owned(),
+            Some(1) => format!("./{name}"),
+            Some(2) => format!("{whole} "),
+            Some(3) => format!(" {whole}"),
+            Some(4) => format!("~/project/{name}"),
+            Some(5) => whole.replace("/project/", "/project//"),
+            Some(_) => whole.replace("/project/", "/project/x/../"),
+            None => whole,
+        }
     }
 
     fn done(
@@ -133,6 +158,17 @@ impl Run {
                     self.say(format!("{name} changes after the program read it"));
                 }
                 self.last = Some(name);
+                self.read(id, &path, input, response)
+            }
+            Wanted::Redirected { name, other } => {
+                let path = self.world.path(other);
+                let response = match tools::read(&path, None, None) {
+                    Ok(response) => response,
+                    Err(failed) => return Ok(failed),
+                };
+                let truth = self.world.truth(other).unwrap_or_default();
+                pending.insert(id.to_owned(), Pending { name, window: (None, None), truth });
+                self.say(format!("the read is sent to {other}"));
                 self.read(id, &path, input, response)
             }
             Wanted::Edit { name, old, new, all, instead } => {
@@ -178,8 +214,11 @@ impl Run {
     /// The next request says what the model sees: every marker in it must be what plain text would have been.
     fn judge(&mut self, pending: &BTreeMap<String, Pending>) -> Step {
         let sight = self.session().sight();
-        let cwd = self.world.cwd();
-        for (call, rebuilt) in markers(&sight, &cwd) {
+        let mut judge = Judge::new(&self.world.cwd()).of_person(&self.world.person());
+        for (command, sight) in &self.sights {
+            judge.shows(command, sight.clone());
+        }
+        for (call, rebuilt) in judged(&sight, judge) {
             let Some(asked) = pending.get(&call) else { continue };
             let name = asked.name;
             match rebuilt {

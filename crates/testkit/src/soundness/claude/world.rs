@@ -1,13 +1,23 @@
 //! A workspace for Claude Code's conversations: files of every shape that its `Read` shows otherwise than they are, and the folder in
 //! which the program keeps its transcripts.
 
-use readproof_core::limits::Answers;
-use readproof_engine::Settings;
-use std::{collections::BTreeMap, fs, path::PathBuf, rc::Rc};
+use readproof_core::{limits::Answers, operation::Operation};
+use readproof_engine::{Clock, LoggedSession, Settings};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::PathBuf,
+    rc::Rc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 use tempfile::TempDir;
 
 use super::session::Session;
 use crate::{
+    ask::{Ask, WAIT},
     kept::{Keep, Kept},
     op::Random,
     world::{
@@ -46,7 +56,17 @@ pub(super) struct World {
     pub(super) shape: Shape,
     pub(super) names: Vec<&'static str>,
     history: BTreeMap<&'static str, Vec<String>>,
+    /// The time, for the program and for us.
+    clock: Arc<AtomicU64>,
 }
+
+fn reads(clock: &Arc<AtomicU64>) -> Clock {
+    let clock = Arc::clone(clock);
+    Box::new(move || clock.fetch_add(1, Ordering::Relaxed))
+}
+
+/// When a run begins, in milliseconds since 1970.
+const BEGINS: u64 = 1_795_000_000_000;
 
 impl World {
     pub(super) fn new(seed: u64, keep: Keep) -> Result<Self, Broken> {
@@ -65,9 +85,21 @@ impl World {
         let kept = Kept::new(keep);
         let path = root.display().to_string();
         let watch = Watch::new(root.clone(), vec![path.clone()], "", names.clone());
-        let engine = Watched::new(kept.engine(&root, path, &settings)?, &watch);
-        let mut world =
-            Self { _dir: dir, root, home, kept, settings, engine, watch, shape, names, history: BTreeMap::new() };
+        let clock = Arc::new(AtomicU64::new(BEGINS));
+        let engine = Watched::new(kept.engine_with(&root, path, &settings, reads(&clock))?, &watch);
+        let mut world = Self {
+            _dir: dir,
+            root,
+            home,
+            kept,
+            settings,
+            engine,
+            watch,
+            shape,
+            names,
+            history: BTreeMap::new(),
+            clock,
+        };
         for name in world.names.clone() {
             let text = first_text(name, shape, &mut random);
             world.put(name, &text)?;
@@ -79,14 +111,14 @@ impl World {
     pub(super) fn session(&self, number: usize) -> Result<Session, Broken> {
         let id = format!("{number:08x}-0000-4000-8000-000000000000");
         let file = self.home.join(format!("{id}.jsonl"));
-        Session::new(file, id, None, self.cwd(), (number as u64) << 48)
+        Session::new(file, id, None, self.cwd(), ((number as u64) << 48, Arc::clone(&self.clock)))
     }
 
     /// The conversation of an agent of another one.
     pub(super) fn agent(&self, of: &Session, number: usize) -> Result<Session, Broken> {
         let agent = format!("a{number:016x}");
         let file = self.home.join(&of.id).join("subagents").join(format!("agent-{agent}.jsonl"));
-        Session::new(file, of.id.clone(), Some(agent), self.cwd(), (number as u64) << 48)
+        Session::new(file, of.id.clone(), Some(agent), self.cwd(), ((number as u64) << 48, Arc::clone(&self.clock)))
     }
 
     /// A file for a fork.
@@ -99,15 +131,32 @@ impl World {
         self.root.display().to_string()
     }
 
+    /// The folder that `~` means.
+    pub(super) fn person(&self) -> String {
+        self.root.parent().map(|folder| folder.display().to_string()).unwrap_or_default()
+    }
+
     pub(super) fn path(&self, name: &str) -> String {
         self.root.join(name).display().to_string()
     }
 
     /// Ends our process and begins another.
     pub(super) fn restart(&mut self) -> Result<(), Broken> {
-        let engine = self.kept.engine(&self.root, self.cwd(), &self.settings)?;
+        let engine = self.kept.engine_with(&self.root, self.cwd(), &self.settings, reads(&self.clock))?;
         self.engine = Watched::new(engine, &self.watch);
         Ok(())
+    }
+
+    /// We look at the files and keep what we meet.
+    pub(super) fn look_around(&self) -> Result<(), Broken> {
+        let mut nobody = LoggedSession::named(None);
+        self.engine.call(&mut nobody, Operation::Checkpoint { name: None }, WAIT)?;
+        Ok(())
+    }
+
+    /// The clock is set back by an hour.
+    pub(super) fn set_back(&self) {
+        self.clock.fetch_sub(3_600_000, Ordering::Relaxed);
     }
 
     /// The true text; `None` when there is no such file.

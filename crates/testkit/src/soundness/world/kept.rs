@@ -2,7 +2,7 @@
 
 use readproof_core::{path::Bearings, text::ContentHash};
 use readproof_disk::{Objects, Root};
-use readproof_engine::{Auditing, CallLog, Engine, Settings};
+use readproof_engine::{Auditing, CallLog, Clock, Engine, Settings};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -42,8 +42,19 @@ impl Kept {
 
     /// An engine that keeps things here, with an audit if the settings say so. Its clock stands still.
     pub(crate) fn engine(&self, root: &Path, cwd: String, settings: &Settings) -> Result<Engine, Broken> {
+        self.engine_with(root, cwd, settings, Box::new(|| 0))
+    }
+
+    /// The same with this clock.
+    pub(crate) fn engine_with(
+        &self,
+        root: &Path,
+        cwd: String,
+        settings: &Settings,
+        clock: Clock,
+    ) -> Result<Engine, Broken> {
         let (bearings, root) = (Bearings { cwd, home: None }, Root::open(root)?);
-        let (settings, clock) = (settings.clone(), Box::new(|| 0));
+        let settings = settings.clone();
         let engine = match self {
             Self::OnDisk => Engine::new(root, bearings, settings, clock)?,
             Self::InMemory(stores) => Engine::with_stores(root, bearings, settings, clock, Arc::new(stores.clone()))?,
