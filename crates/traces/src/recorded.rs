@@ -163,7 +163,10 @@ impl Recorded {
 fn recordings_in(folder: &Path) -> Result<Vec<PathBuf>, TracesError> {
     readproof_disk::recordings_in(folder).map_err(|error| match error {
         TranscriptError::Missing { .. } => TracesError::NoFolder { folder: folder.to_path_buf() },
-        other => TracesError::Unreadable(other),
+        other @ (TranscriptError::Denied { .. }
+        | TranscriptError::NotAFile { .. }
+        | TranscriptError::TooLarge { .. }
+        | TranscriptError::Io { .. }) => TracesError::Unreadable(other),
     })
 }
 
