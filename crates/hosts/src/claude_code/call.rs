@@ -18,6 +18,8 @@ pub(super) enum Tool {
     Notebook,
     Grep,
     Shell,
+    /// Another agent, which reports in its own words.
+    Agent,
     /// It shows no text of files of the workspace.
     Blind,
     /// What it shows, if it shows text of files, cannot be placed.
@@ -34,6 +36,7 @@ impl Tool {
             "NotebookEdit" => Self::Notebook,
             "Grep" => Self::Grep,
             "Bash" => Self::Shell,
+            "Agent" | "Task" => Self::Agent,
             "TodoWrite" | "Glob" | "LS" | "AskUserQuestion" | "EnterPlanMode" | "ExitPlanMode" | "TaskCreate"
             | "TaskUpdate" | "TaskList" | "TaskGet" | "TaskStop" | "KillShell" | "ToolSearch" | "WebSearch"
             | "WebFetch" => Self::Blind,
@@ -51,7 +54,7 @@ impl Tool {
         match self {
             Self::Shell => input.and_then(|input| input.command.as_deref()).map(Reach::of) != Some(Reach::Nothing),
             Self::Grep => input.is_none_or(|input| input.output_mode.as_deref() == Some("content")),
-            Self::Other => true,
+            Self::Agent | Self::Other => true,
             Self::Read | Self::Edit | Self::MultiEdit | Self::Write | Self::Notebook | Self::Blind => false,
         }
     }
@@ -60,7 +63,7 @@ impl Tool {
     pub(super) fn changes(self) -> bool {
         match self {
             Self::Edit | Self::MultiEdit | Self::Write | Self::Notebook => true,
-            Self::Read | Self::Grep | Self::Shell | Self::Blind | Self::Other => false,
+            Self::Read | Self::Grep | Self::Shell | Self::Agent | Self::Blind | Self::Other => false,
         }
     }
 }
@@ -79,6 +82,7 @@ pub(super) struct Input {
     replace_all: Option<bool>,
     edits: Option<Vec<Change>>,
     pub(super) command: Option<String>,
+    pub(super) prompt: Option<String>,
     pub(super) path: Option<String>,
     pub(super) output_mode: Option<String>,
 }
@@ -173,7 +177,7 @@ impl Made {
                     && all(self.replace_all) == all(input.replace_all)
             }
             Tool::MultiEdit => self.edits.is_some() && self.edits == input.edits,
-            Tool::Read | Tool::Notebook | Tool::Grep | Tool::Shell | Tool::Blind | Tool::Other => false,
+            Tool::Read | Tool::Notebook | Tool::Grep | Tool::Shell | Tool::Agent | Tool::Blind | Tool::Other => false,
         }
     }
 }

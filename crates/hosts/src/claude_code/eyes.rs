@@ -28,6 +28,10 @@ impl Step<'_> {
                 Some(command) => self.ran(command, shown),
                 None => self.void_seen(|_| true),
             },
+            Tool::Agent => {
+                let asked = input.prompt.as_deref().unwrap_or_default();
+                self.void_seen(|name| asked.contains(name) || shown.contains(name));
+            }
             Tool::Other => self.void_seen(|_| true),
             Tool::Read | Tool::Edit | Tool::MultiEdit | Tool::Write | Tool::Notebook => {}
         }
