@@ -219,9 +219,14 @@ fn what_other_eyes_see() {
 #[test]
 fn tools_that_are_not_known_and_what_a_person_shows() {
     let b = "one\nTWO\nthree\n";
-    for tool in ["TaskOutput", "mcp__fs__read_file", "Task"] {
+    for tool in ["TaskOutput", "mcp__fs__read_file"] {
         let mut talk = talk();
         talk.tool(tool, json!({"task_id": "b1"}), b);
+        talk.holds(&[]);
+    }
+    for (prompt, report) in [("Look at a.txt.", "Done."), ("Look around.", "a.txt has TWO.")] {
+        let mut talk = talk();
+        talk.tool("Agent", json!({"prompt": prompt}), report);
         talk.holds(&[]);
     }
     let mut shown = talk();
@@ -236,9 +241,11 @@ fn tools_that_are_not_known_and_what_a_person_shows() {
         talk.said(said);
         talk.holds(&[]);
     }
-    for (tool, input, text) in
-        [("TodoWrite", json!({"todos": []}), "a.txt is noted"), ("Grep", json!({"pattern": "T"}), "a.txt")]
-    {
+    for (tool, input, text) in [
+        ("TodoWrite", json!({"todos": []}), "a.txt is noted"),
+        ("Grep", json!({"pattern": "T"}), "a.txt"),
+        ("Agent", json!({"prompt": "Look around."}), "Done."),
+    ] {
         let mut talk = talk();
         talk.said("What of a.txt?");
         talk.tool(tool, input, text);
