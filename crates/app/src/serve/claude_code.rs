@@ -147,15 +147,12 @@ fn acts_of(tool: &str) -> &'static [Act] {
 /// The hook's answer before a call: denied if a rule of the workspace denies the file, and for a person to decide if one asks.
 pub(crate) fn before_call(engine: &Engine, caller: &Caller, given: &Map<String, Value>) -> String {
     let acts = acts_of(&text(given, "tool").unwrap_or_default());
-    let path = ["path", "folder", "notebook"]
-        .iter()
-        .find_map(|name| given.get(*name)?.as_str().filter(|path| !path.is_empty()));
-    let (Some(path), false) = (path, acts.is_empty()) else { return UNTOUCHED.to_owned() };
+    let names = named(given);
+    if names.is_empty() || acts.is_empty() {
+        return UNTOUCHED.to_owned();
+    }
     let mut verdict = Effect::Allow;
-    for (name, act) in names_of(path, &text(given, "cwd").unwrap_or_default())
-        .iter()
-        .flat_map(|name| acts.iter().map(move |act| (name, act)))
-    {
+    for (name, act) in names.iter().flat_map(|name| acts.iter().map(move |act| (name, act))) {
         match ruled(engine, caller, name, *act) {
             Ok(effect) => verdict = verdict.max(effect),
             Err(Error::Policy(_)) => {
@@ -175,11 +172,28 @@ pub(crate) fn before_call(engine: &Engine, caller: &Caller, given: &Map<String, 
     }
 }
 
-/// The names that a name may mean to the host, which takes blanks away around it and resolves it.
-fn names_of(path: &str, cwd: &str) -> BTreeSet<String> {
-    let cwd = if cwd.is_empty() { "/" } else { cwd };
-    let resolved = |name: &str| if name.starts_with('~') { name.to_owned() } else { resolve(name, cwd) };
-    BTreeSet::from([path.to_owned(), resolved(path), resolved(path.trim())])
+/// The names that a call may mean to the host: it takes blanks away around a name and resolves it. A link from elsewhere may lead into
+/// the workspace, so where a name leads counts too.
+fn named(given: &Map<String, Value>) -> BTreeSet<String> {
+    let cwd = text(given, "cwd").unwrap_or_else(|| "/".to_owned());
+    let mut names = BTreeSet::new();
+    // What a call does not have stays as the hook has it written.
+    for (field, unfilled) in [("path", "file_path"), ("folder", "path"), ("notebook", "notebook_path")] {
+        let unfilled = format!("${{tool_input.{unfilled}}}");
+        let Some(name) = given.get(field).and_then(Value::as_str) else { continue };
+        if name.is_empty() || name == unfilled {
+            continue;
+        }
+        // To the host, its own folder is the one that it works in.
+        let of_host = name.trim().strip_prefix("/proc/self/cwd").map(|rest| format!("{cwd}{rest}"));
+        for name in [Some(name), Some(name.trim()), of_host.as_deref()].into_iter().flatten() {
+            names.insert(name.to_owned());
+            if !name.starts_with('~') {
+                names.insert(resolve(name, &cwd));
+            }
+        }
+    }
+    names
 }
 
 /// What the rules say about a name, and about the size of what is there.

@@ -112,6 +112,29 @@ fn what_a_rule_denies_is_denied_before_the_call() {
 }
 
 #[test]
+fn names_that_lead_in_from_elsewhere_and_fields_that_a_call_does_not_have() {
+    let mut world = World::new(&[("a.txt", TEXT), ("secret/b.txt", TEXT), (".aiignore", "secret/\n")]);
+    let (cwd, elsewhere) = (world.client.path(""), tempfile::tempdir().unwrap());
+    let link = elsewhere.path().join("link");
+    std::os::unix::fs::symlink(&cwd, &link).unwrap();
+    let mut decision = |tool: &str, path: &str, folder: &str| {
+        let given = json!({"tool": tool, "path": path, "folder": folder, "notebook": "${tool_input.notebook_path}", "cwd": cwd});
+        let said = world.ask("claude_code_before_call", &given);
+        said["hookSpecificOutput"]["permissionDecision"].as_str().unwrap_or("none").to_owned()
+    };
+    let (none, no_folder) = ("${tool_input.file_path}", "${tool_input.path}");
+    let by_link = |name: &str| link.join(name).display().to_string();
+    assert_eq!(decision("Read", &by_link("secret/b.txt"), no_folder), "deny");
+    assert_eq!(decision("Write", &by_link("secret/new.txt"), no_folder), "deny");
+    assert_eq!(decision("Read", "/proc/self/cwd/secret/b.txt", no_folder), "deny");
+    assert_eq!(decision("Read", &by_link("a.txt"), no_folder), "none");
+    assert_eq!(decision("Grep", none, "secret"), "deny");
+    assert_eq!(decision("Grep", none, "secret "), "deny");
+    assert_eq!(decision("Glob", none, &by_link("secret")), "deny");
+    assert_eq!(decision("Glob", none, no_folder), "none");
+}
+
+#[test]
 fn no_tool_is_listed() {
     let mut world = World::new(&[("a.txt", TEXT)]);
     assert_eq!(world.client.request("tools/list", json!({}))["result"]["tools"], json!([]));

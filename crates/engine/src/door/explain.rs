@@ -6,6 +6,7 @@ use readproof_core::{
     policy::{Act, Asked, Layer, NameKind, Preset, Rule, Ruling, Verdict},
 };
 use readproof_disk::{ListedRule, PolicyWarning, Rules};
+use std::path::Path;
 
 use crate::{Engine, Error};
 
@@ -50,7 +51,13 @@ impl Engine {
     /// What the rules say about a name, whether it leads anywhere or not.
     pub(crate) fn check_policy(&self, caller: &Caller, path: &str, act: Option<Act>) -> Result<PolicyChecked, Error> {
         let rules = self.shared.policy.look(&self.root)?;
-        let file = self.root.locate_new(&candidates(path, &self.shared.bearings)).map_err(Error::Locate)?;
+        let tried = candidates(path, &self.shared.bearings);
+        let file =
+            self.root.locate_new(&tried).or_else(|error| match tried.iter().find_map(|name| self.led_inside(name)) {
+                Some(name) => self.root.locate_new(&[self.root.absolute(&name)]),
+                None => Err(error),
+            });
+        let file = file.map_err(Error::Locate)?;
         let name = file.key().to_string();
         let real = self.root.real_name(&file).map(|key| key.to_string()).filter(|real| *real != name);
         let names: Vec<&str> = [Some(&name), real.as_ref()].into_iter().flatten().map(String::as_str).collect();
@@ -58,6 +65,15 @@ impl Engine {
         let acts = wanted.map(|act| self.ruled(&rules, (caller, act), &names)).collect::<Result<_, _>>()?;
         let (caller, warnings) = (caller.clone(), rules.warnings().to_vec());
         Ok(PolicyChecked { real, acts, caller, warnings, path: name })
+    }
+
+    /// The name inside that one elsewhere leads to by links: of what is there, or of what would be made there.
+    fn led_inside(&self, name: &str) -> Option<String> {
+        let path = Path::new(name);
+        self.root.leads_to(path).or_else(|| {
+            let folder = self.root.leads_to(path.parent()?)?;
+            Some(format!("{folder}/{}", path.file_name()?.to_str()?))
+        })
     }
 
     fn ruled(&self, rules: &Rules, (caller, act): (&Caller, Act), names: &[&str]) -> Result<RuledAct, Error> {
